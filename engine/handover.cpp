@@ -1,6 +1,7 @@
 #include "engine/handover.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "engine/provisioning.hpp"
 #include "engine/reclaim.hpp"
 #include "engine/scale_up.hpp"
+#include "engine/start_turns.hpp"
 
 namespace muster::engine {
 
@@ -117,7 +119,8 @@ class HandoverStep {
   const bool preempts_;
   const bool carries_;
   const std::set<PodUid> for_scale_up_;
-  const bool released_;  // gates of planned members may go
+  const bool released_;              // gates of planned members may go
+  std::optional<StartTurns> turns_;  // nothing: nobody asked yet
   const bool opens_all_;
   bool warned_ = false;
 };
@@ -183,6 +186,8 @@ void HandoverStep::Planned(Member& member) {
     return Nominate(member, node, !gated && !preempts_);
   }
   if (!gang_.plan->all_nominated || preempts_) return;
+  if (!turns_) turns_.emplace(state_, gang_, now_);
+  if (!turns_->Has(member)) return;
   if (gated) return released_ ? Release(member) : void();
   if (!member.writes->needs_wake) return;
   const ActionId id = state_.writes.Begin(member, WriteKind::kWake);

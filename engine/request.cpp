@@ -80,6 +80,27 @@ const Pod& Speaker(const Gang& gang) {
   return *gang.members.begin()->second.pod;
 }
 
+// What RequestKey's roles do not say of pods that rules among pods are about: who they are to
+// others.
+std::string KeyOfFaces(const EngineState& state, const policy::GangRequest& request) {
+  const auto concerned = [&](const policy::Demand& demand) {
+    return state.cluster.RulesConcern(*state.cluster.FindPod(demand.pod));
+  };
+  const auto& required = request.required;
+  if (!state.cluster.has_pod_rules() || std::none_of(required.begin(), required.end(), concerned))
+    return {};
+  std::map<std::string, int64_t> faces;
+  for (const policy::Demand& demand : required) {
+    std::string text = demand.face->ns + ":" + std::to_string(state.specs.IdOf(*demand.spec));
+    for (const auto& label : demand.face->labels.list())
+      text += "," + label->first + "=" + label->second;
+    ++faces[text];
+  }
+  std::string text;
+  for (const auto& [face, count] : faces) text += face + " × " + std::to_string(count) + "; ";
+  return text;
+}
+
 // What RequestKey's roles and nodes do not say: in which subgroup they are.
 std::string KeyOfSubgroups(const EngineState& state, const policy::GangRequest& request) {
   std::map<std::pair<size_t, uint64_t>, int64_t> pods;  // by subgroup and spec
@@ -107,6 +128,7 @@ policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms
   demand.pod = member.uid;
   demand.spec = pod.spec;
   demand.subgroup = terms.SubgroupOf(pod.role);
+  if (state.cluster.has_pod_rules()) demand.face = cluster::FaceOf(pod);
   // What was nominated before (by us, before a restart, say) is kept where possible.
   if (!pod.nominated_node.empty()) demand.preferred = state.cluster.IndexOf(pod.nominated_node);
   const auto exclude = [&](const std::string& node) {
@@ -189,6 +211,7 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   request.key.roles.assign(roles.begin(), roles.end());
   request.key.queue = request.terms.queue;
   request.key.non_preemptible = gang.non_preemptible;
+  request.key.rules = KeyOfFaces(state, request);
   if (request.terms.wish != nullptr) {
     request.key.wish = request.terms.wish->Key();
     if (!request.terms.subgroups.empty()) request.key.wish += KeyOfSubgroups(state, request);
@@ -215,6 +238,7 @@ policy::GangRequest AsIfWithoutNodes(const EngineState& state, const Gang& gang)
     demand.spec = pod.spec;
     demand.rank = ranks[i];
     demand.subgroup = request.terms.SubgroupOf(pod.role);
+    if (state.cluster.has_pod_rules()) demand.face = cluster::FaceOf(pod);
     request.required.push_back(std::move(demand));
   }
   return request;

@@ -15,6 +15,7 @@
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle.hpp"
+#include "engine/start_turns.hpp"
 
 namespace muster::engine {
 
@@ -197,7 +198,9 @@ FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuest
     state.work.Touch(*at.gang);
   }
   const bool preempts = state.preemptions.VictimsOf(at.gang->id) != nullptr;
-  if (!preempts && state.stale_resources.empty() && RejectsPlannedNode(member, question))
+  // It may only have come too early.
+  if (!preempts && state.stale_resources.empty() && RejectsPlannedNode(member, question) &&
+      StartTurns(state, *at.gang, now).Has(member))
     Replan(state, placer, {*at.gang, member, question.nodes}, now);
   if (!preempts && member.planned()) {
     answer.refusal = "muster: the gang is planned on other nodes";

@@ -213,7 +213,7 @@ GpuMilliSum TellCauses(const Search& search, const Shape& shape, const Demand& d
       shortage.gpu_nodes += search.eligibility().facts(node).gpus > 0 ? 1 : 0;
     }
     const int64_t pods = bars == 0 ? PodsOn(search, shape, node, count_too ? kNoLimit : 1) : 0;
-    const bool room = open && pods > 0;
+    const bool room = open && pods > 0 && !search.Closed(demand, node);
     shortage.with_room += room ? 1 : 0;
     if (room && !count_too) return true;
     const What what = WhyNot(search, shape, demand, node, pods);

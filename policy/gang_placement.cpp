@@ -72,6 +72,7 @@ void GangPlacement::PlacePreferred() {
       const NodeIndex node = demand.preferred;
       if (node.value >= search_.tx().base().size()) continue;
       if (std::binary_search(demand.excluded.begin(), demand.excluded.end(), node)) continue;
+      if (search_.Closed(demand, node)) continue;
       if (search_.ScoreOn(*role.shape, node)) PlaceAt(role, i, node);
     }
   }
@@ -87,13 +88,13 @@ void GangPlacement::Begin(DeviceOrder devices) {
 
 std::optional<Miss> GangPlacement::Try(const Attempt& attempt) {
   Begin(attempt.devices);
-  if (attempt.order != RoleOrder::kMostGpus) Sort(roles_, attempt.order, search_);
+  if (attempt.order != RoleOrder::kMostGpus) SortRoles(attempt.order);
   if (attempt.preferences) PlacePreferred();
   const Search search = among_ == nullptr ? search_ : search_.Within(among_);
   for (const Role& role : roles_) {
     for (const size_t i : role.members) {
       if (delta_of_[i] != kNotPlaced) continue;
-      const NodeIndex node = search.Find(*role.shape, demands_[i].excluded).node;
+      const NodeIndex node = FindFor(search, role, i);
       if (!PlaceAt(role, i, node)) return Miss{&role, i, placed_, false};
     }
   }
@@ -277,7 +278,8 @@ std::vector<NodeIndex> GangPlacement::FewestNodes(const Search& search, const Ro
 bool GangPlacement::PlaceParts(const Role& role, const std::vector<size_t>& members,
                                const std::vector<Part>& parts) {
   auto member = members.begin();
-  const bool alike = std::all_of(members.begin(), members.end(),
+  const bool alike = search_.conditions() == nullptr &&
+                     std::all_of(members.begin(), members.end(),
                                  [&](size_t i) { return demands_[i].excluded.empty(); });
   for (const Part& part : parts) {
     const auto& nodes = layout_->scope.fabric->domains()[part.domain].nodes;
@@ -288,7 +290,7 @@ bool GangPlacement::PlaceParts(const Role& role, const std::vector<size_t>& memb
       const auto at = static_cast<size_t>(i);
       NodeIndex node = at < fewest.size() ? fewest[at] : NodeIndex();
       if (!node.valid() || !search.ScoreOn(*role.shape, node))
-        node = search.Find(*role.shape, demands_[*member].excluded).node;
+        node = FindFor(search, role, *member);
       if (!PlaceAt(role, *member, node)) return false;
     }
   }
@@ -474,7 +476,9 @@ void GangPlacement::OrderByRank() {
     pods.reserve(role.members.size());
     for (const size_t i : role.members) {
       const Demand& demand = demands_[i];
-      const bool stays = !demand.excluded.empty() || demand.preferred == node_of(i);
+      const bool stays = !demand.excluded.empty() || demand.preferred == node_of(i) ||
+                         (search_.conditions() != nullptr &&
+                          !search_.conditions()->Alike(demands_[role.members.front()], demand));
       pods.push_back({i, demand.rank, node_of(i), delta_of_[i], stays});
     }
     for (const auto& [place, pod] :
@@ -490,7 +494,7 @@ void GangPlacement::OrderByRank() {
 
 PlaceAnswer GangPlacement::Run() {
   // 1. hardest roles first
-  Sort(roles_, RoleOrder::kMostGpus, search_);
+  SortRoles(RoleOrder::kMostGpus);
   // 2. what cannot be is not tried
   if (const auto miss = FirstTooManyAlone()) {
     CountAt(*miss);
@@ -499,7 +503,7 @@ PlaceAnswer GangPlacement::Run() {
   // 3. the whole gang
   const DeviceOrder devices = DeviceOrderOf(search_.strategy());
   if ((SomePrefer() && PlacedIn({{true, RoleOrder::kMostGpus, devices}})) || PlacedByLayout() ||
-      PlacedAnywhere() || PlacedIn(OtherWays())) {
+      PlacedAnywhere() || PlacedTogether() || PlacedIn(OtherWays())) {
     AlignRails();
     OrderByRank();
     return Placed();

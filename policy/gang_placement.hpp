@@ -10,7 +10,10 @@
 //    was placed in, it is not placed where the segments that must be kept are not.
 // 5. With a layout, members of a role that may have each other's nodes get them in the order of
 //    rank: neighbours in rank are neighbours in the fabric (rank_order.hpp).
-// 6. Members get GPUs beside the same NICs (gang_rails.hpp), whatever way they get their nodes in.
+// 6. Where pods demand something of each other (pod_conditions.hpp), each member is asked about by
+//    itself. Which domain those that are to be together get is tried, the one with most room first;
+//    it is not searched for who else might go elsewhere.
+// 7. Members get GPUs beside the same NICs (gang_rails.hpp), whatever way they get their nodes in.
 //    When all have their nodes the GPUs on them are chosen again where that makes the gang use
 //    fewer NICs: one node after the other chooses first, the one with the fewest free GPUs before
 //    others.
@@ -113,6 +116,9 @@ class GangPlacement {
   std::vector<cluster::NodeIndex> RailLeaders(const std::vector<Step>& steps) const;
   bool PlaceAgain(const std::vector<Step>& steps, cluster::NodeIndex leader);
   void AlignRails();
+  void SortRoles(RoleOrder order);
+  cluster::NodeIndex FindFor(const Search& search, const Role& role, size_t demand) const;
+  bool PlacedTogether();
   std::optional<Miss> Try(const Attempt& attempt);
   bool PlaceAt(const Role& role, size_t demand, cluster::NodeIndex node);
   void PlacePreferred();
@@ -139,6 +145,8 @@ class GangPlacement {
   DeviceOrder devices_ = DeviceOrder::kTightest;  // of the attempt
   std::vector<topology::DomainId> confined_;      // to which layouts are; empty: to the scope
   const cluster::NodeSet* among_ = nullptr;       // of an attempt; null: all nodes
+  // The same for roles with affinity to pods.
+  const cluster::NodeSet* together_ = nullptr;
   std::vector<size_t> delta_of_;  // by demand: position among the transaction's deltas
   GangRails rails_;               // of members that have their nodes
   bool rails_known_ = false;      // those that had them before are among these

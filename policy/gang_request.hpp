@@ -28,6 +28,8 @@ struct Demand {
   std::vector<cluster::NodeIndex> excluded;  // ordered; usually empty
   uint32_t rank = 0;                         // among the members of its gang, the lowest first
   size_t subgroup = SIZE_MAX;                // GangTerms::SubgroupOf its role
+  // Where some pod that is known of has rules among pods; null: none has.
+  cluster::FacePtr face = nullptr;
 };
 
 class Wish;
@@ -54,6 +56,7 @@ struct RequestKey {
   // With a wish, which may go by it: GangTerms::beside.
   std::vector<cluster::NodeIndex> beside;
   bool non_preemptible = false;
+  std::string rules;  // what rules among pods see of it, where there are any for it
   auto operator<=>(const RequestKey&) const = default;
 };
 

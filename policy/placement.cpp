@@ -54,7 +54,8 @@ struct Placer::Call {
   const std::vector<Demand>& demands;
   NodeFilter filter;
   const GangTerms& terms;
-  bool subgroup = false;  // not the whole gang, or it is placed in subgroups
+  bool subgroup = false;                // not the whole gang, or it is placed in subgroups
+  PodConditions* conditions = nullptr;  // null: pods demand nothing of each other
 };
 
 // What the search for a pod by itself has in common.
@@ -70,7 +71,7 @@ struct Placer::Alone {
 PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
   ShapeMemory& shapes = memory_->shapes;
   const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
-                      domain.nodes.get());
+                      domain.nodes.get(), call.conditions);
   std::optional<GangLayout> layout;
   if (domain.tree) {
     layout.emplace(GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()),
@@ -90,7 +91,7 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
   ShapeMemory& shapes = memory_->shapes;
   const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
   const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
-                      nullptr);
+                      nullptr, call.conditions);
   std::vector<Role> roles = RolesOf(call.demands, shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
   memory_->use.Follow(call.tx.base().free(), fabric);
@@ -161,6 +162,10 @@ bool Placer::PlacedInUse(const Alone& alone, const NodeChoice& best, PlaceAnswer
 // was all.
 bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
   const Demand& demand = call.demands.front();
+  if (call.conditions != nullptr) {
+    answer = PlaceWithin(call, {});
+    return true;
+  }
   if (demand.spec->gpus.none() || demand.preferred.valid()) {
     const size_t before = call.tx.checkpoint();
     answer = PlaceWithin(call, {});
@@ -170,7 +175,7 @@ bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
   }
   ShapeMemory& shapes = memory_->shapes;
   const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
-                      nullptr);
+                      nullptr, call.conditions);
   Shape& shape = shapes.ShapeOf(demand.spec);
   const NodeChoice best = search.Find(shape, demand.excluded);
   if (!best.node.valid()) {
@@ -196,10 +201,11 @@ PlaceAnswer Placer::PlaceSubgroups(const Call& call, const Domain& domain, int64
   if (call.terms.subgroups.empty()) return PlaceWithin(call, domain);
   const SubgroupSearch::Ports ports{
       [&](const std::vector<Demand>& demands, const GangTerms& terms) {
-        return DomainsFor({call.tx, demands, call.filter, terms, true}, *terms.wish);
+        return DomainsFor({call.tx, demands, call.filter, terms, true, call.conditions},
+                          *terms.wish);
       },
       [&](const std::vector<Demand>& demands, const GangTerms& terms, const Domain& within) {
-        return PlaceWithin({call.tx, demands, call.filter, terms, true}, within);
+        return PlaceWithin({call.tx, demands, call.filter, terms, true, call.conditions}, within);
       }};
   return SubgroupSearch(call.tx, call.demands, call.terms, ports).Run(domain, budget);
 }
@@ -252,7 +258,8 @@ std::vector<DomainRoom> Placer::RoomsFor(Transaction& tx, const std::vector<Dema
                                          NodeFilter filter, const GangTerms& terms) {
   Follow(tx.base().nodes(), filter, terms);
   const auto& fabric = FabricOf(tx.base().nodes());
-  const Search search(tx, memory_->shapes.eligibility(), options_.strategy, filter, terms, nullptr);
+  const Search search(tx, memory_->shapes.eligibility(), options_.strategy, filter, terms, nullptr,
+                      nullptr);
   std::vector<Role> roles = RolesOf(demands, memory_->shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
   memory_->use.Follow(tx.base().free(), fabric);
@@ -262,7 +269,8 @@ std::vector<DomainRoom> Placer::RoomsFor(Transaction& tx, const std::vector<Dema
 PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
                               NodeFilter filter, const GangTerms& terms) {
   Follow(tx.base().nodes(), filter, terms);
-  const Call call{tx, demands, filter, terms, !terms.subgroups.empty()};
+  const std::unique_ptr<PodConditions> conditions = PodConditions::Of(tx, demands);
+  const Call call{tx, demands, filter, terms, !terms.subgroups.empty(), conditions.get()};
   const Wish* wish = terms.wish.get();
   const auto told = [&](PlaceAnswer answer) {
     if (!answer.placed && answer.shortage.kept > 0)

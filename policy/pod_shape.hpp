@@ -1,6 +1,7 @@
 // ShapeLess: pods are interchangeable for placement when they ask for the same resources, the same
-// GPUs and the same nodes, and the kubelet gives them their GPUs in one go or not. Such pods have
-// one shape; priority, say, is no part of it (internal to policy/). Pure; any thread.
+// GPUs, the same nodes and the same of pods around them, and the kubelet gives them their GPUs in
+// one go or not. Such pods have one shape; priority, say, is no part of it (internal to policy/).
+// Pure; any thread.
 #pragma once
 
 #include <compare>
@@ -16,6 +17,7 @@ inline std::strong_ordering CompareShapes(const cluster::PodSpec& a, const clust
   if (const auto order = a.requests <=> b.requests; order != 0) return order;
   if (const auto order = a.gpus <=> b.gpus; order != 0) return order;
   if (const auto order = a.constraints <=> b.constraints; order != 0) return order;
+  if (const auto order = a.rules <=> b.rules; order != 0) return order;
   return a.one_gpu_container() <=> b.one_gpu_container();
 }
 

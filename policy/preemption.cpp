@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "policy/pod_conditions.hpp"
 
 namespace muster::policy {
 namespace {
@@ -119,6 +120,7 @@ class Preemption {
       used.insert(placement.node);
       tx.Place(placement);
     }
+    const std::unique_ptr<PodConditions> conditions = PodConditions::Of(tx, demands_);
     const bool any_part = sets_ == nullptr || sets_->AllowsParts(chosen_);
     std::set<uint64_t> lost;  // owners that lose a later candidate
     for (size_t i = chosen_.size(); i > 0; --i) {
@@ -126,22 +128,27 @@ class Preemption {
       const Candidate& candidate = candidates_[i - 1];
       chosen_[i - 1] = false;
       const bool spared = !lost.contains(candidate.owner) && (any_part || sets_->Allows(chosen_)) &&
-                          Return(tx, candidate, used);
+                          Return(tx, candidate, used, conditions.get());
       if (spared) continue;
       chosen_[i - 1] = true;
       lost.insert(candidate.owner);
     }
   }
 
-  static bool Return(Transaction& tx, const Candidate& candidate, const std::set<NodeIndex>& used) {
+  bool Return(Transaction& tx, const Candidate& candidate, const std::set<NodeIndex>& used,
+              PodConditions* conditions) const {
     const size_t before = tx.checkpoint();
     for (const Placement& held : candidate.held) {
-      if (!used.contains(held.node)) continue;
+      if (conditions == nullptr && !used.contains(held.node)) continue;
       if (!tx.free().Fits(*tx.node(held.node), held)) {
         tx.RollbackTo(before);
         return false;
       }
       tx.Place(held);
+    }
+    if (conditions != nullptr && !conditions->Hold(demands_, placements_)) {
+      tx.RollbackTo(before);
+      return false;
     }
     return true;
   }

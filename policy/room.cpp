@@ -74,6 +74,35 @@ Cause::What LackOn(const Search& search, const Shape& shape, NodeIndex node, int
   return TurnedAway(search, shape, node, pods) ? Cause::What::kNuma : Cause::What::kGpuDevices;
 }
 
+// What other pods say of it, or its own kind where one of it is there already.
+std::optional<Cause::What> RuleAgainst(const Search& search, const Shape& shape,
+                                       const Demand& demand, NodeIndex node, int64_t pods) {
+  using Bar = PodConditions::Bar;
+  PodConditions* conditions = search.conditions();
+  const Bar bar = conditions == nullptr ? Bar::kNone : conditions->On(demand, node);
+  if (bar == Bar::kPorts) return Cause::What::kPorts;
+  // kube-scheduler asks for room first.
+  if (PodsOn(search, shape, node, 1) == 0) return std::nullopt;
+  switch (bar) {
+    case Bar::kNone:
+    case Bar::kPorts:
+      break;
+    case Bar::kNoSpreadLabel:
+      return Cause::What::kNoSpreadLabel;
+    case Bar::kSpread:
+      return Cause::What::kSpread;
+    case Bar::kAffinity:
+      return Cause::What::kPodAffinity;
+    case Bar::kAntiAffinity:
+      return Cause::What::kPodAntiAffinity;
+    case Bar::kOthersAntiAffinity:
+      return Cause::What::kOthersAntiAffinity;
+  }
+  const cluster::PodRules& rules = shape.spec->rules;
+  if (!rules.apart || pods == 0) return std::nullopt;
+  return rules.host_ports.empty() ? Cause::What::kPodAntiAffinity : Cause::What::kPorts;
+}
+
 GpuMilliSum FreeOn(const Search& search, NodeIndex node) {
   const NodeFree& free = search.tx().free().at(node);
   return {free.gpu_compute, free.gpu_memory};
@@ -95,6 +124,7 @@ int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t
   pods = AtMost(pods, free.resources.channels, spec.requests.channels);
   for (const cluster::NamedAmount& one : spec.requests.named.list())
     pods = AtMost(pods, free.resources.named.Of(one.name), one.amount);
+  if (spec.rules.apart) pods = std::min<int64_t>(pods, 1);
   if (spec.gpus.none() || pods == 0) return pods;
   if (whole) {
     const DeviceView view = search.DevicesOn(shape, node);
@@ -160,6 +190,7 @@ Cause::What WhyNot(const Search& search, const Shape& shape, const Demand& deman
   if ((bars & Bar::kLeftOut) != 0) return Cause::What::kLeftOut;
   if ((bars & Bar::kKept) != 0) return Cause::What::kKept;
   if (Excluded(demand, node)) return Cause::What::kExcluded;
+  if (const auto rule = RuleAgainst(search, shape, demand, node, pods)) return *rule;
   return LackOn(search, shape, node, pods);
 }
 

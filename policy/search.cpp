@@ -171,6 +171,15 @@ NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) co
   return best;
 }
 
+NodeIndex Search::FindFor(Shape& shape, const Demand& demand) const {
+  if (conditions_ == nullptr) return Find(shape, demand.excluded).node;
+  return Find(shape, conditions_->ClosedTo(demand)).node;
+}
+
+bool Search::Closed(const Demand& demand, NodeIndex node) const {
+  return conditions_ != nullptr && conditions_->On(demand, node) != PodConditions::Bar::kNone;
+}
+
 void Search::Place(const Shape& shape, const cluster::PodUid& pod, NodeIndex node,
                    DeviceOrder order, GangRails* rails) const {
   std::optional<RailsOnNode> here;

@@ -30,6 +30,7 @@
 #include "policy/eligibility.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
+#include "policy/pod_conditions.hpp"
 #include "policy/pod_shape.hpp"
 #include "policy/score.hpp"
 #include "policy/slots.hpp"
@@ -79,21 +80,24 @@ class ShapeMemory {
 
 class Search {
  public:
+  // `conditions`: null where pods demand nothing of each other.
   // `within`: no other node is there for this search; null: all are. `terms`: of the gang, its
   // queue and what is kept from it count.
   Search(cluster::Transaction& tx, const Eligibility& eligibility, Strategy strategy,
-         NodeFilter filter, const GangTerms& terms, const cluster::NodeSet* within)
+         NodeFilter filter, const GangTerms& terms, const cluster::NodeSet* within,
+         PodConditions* conditions = nullptr)
       : tx_(tx),
         eligibility_(eligibility),
         strategy_(strategy),
         filter_(filter),
         terms_(terms),
         within_(within),
+        conditions_(conditions),
         chunks_(within == nullptr ? std::vector<uint32_t>() : within->Chunks()) {}
 
   // The same within other nodes; null: all of them.
   Search Within(const cluster::NodeSet* nodes) const {
-    return {tx_, eligibility_, strategy_, filter_, terms_, nodes};
+    return {tx_, eligibility_, strategy_, filter_, terms_, nodes, conditions_};
   }
   // The score of `node` for one pod, given what is free now; nothing when it does not fit there.
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
@@ -150,6 +154,12 @@ class Search {
   const Eligibility& eligibility() const { return eligibility_; }
   Strategy strategy() const { return strategy_; }
   NodeFilter filter() const { return filter_; }
+  // What pods demand of each other; null: nothing.
+  PodConditions* conditions() const { return conditions_; }
+  // As Find, without the nodes that the demand excludes and those that other pods close to it.
+  cluster::NodeIndex FindFor(Shape& shape, const Demand& demand) const;
+  // Other pods close the node to it.
+  bool Closed(const Demand& demand, cluster::NodeIndex node) const;
   // Where shapes remember what such searches found.
   size_t memory() const { return MemoryOf(filter_, terms_.kept != nullptr); }
   static size_t MemoryOf(NodeFilter filter, bool some_kept) {
@@ -171,6 +181,7 @@ class Search {
   const NodeFilter filter_;
   const GangTerms& terms_;
   const cluster::NodeSet* const within_;
+  PodConditions* const conditions_;
   const std::vector<uint32_t> chunks_;  // of within_
   // As Shape::chunks, by place in chunks_, where only a part of the chunk is within_: for this
   // search alone.

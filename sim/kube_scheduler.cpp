@@ -120,7 +120,7 @@ void KubeScheduler::Impl::OnPod(Change change, const PodPtr& pod) {
     } else {
       queue_.Remove(pod->pod.uid, loop_.now());
     }
-    if (!confirms) queue_.Stir(false, loop_.now());
+    if (!confirms) queue_.Stir(cache_.has_pod_rules(), loop_.now());
     return;
   }
   if (!Responsible(pod->pod)) return;

@@ -1,6 +1,9 @@
 #include "sim/scheduler_cache.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "sim/pod_checks.hpp"
 
 namespace muster::sim {
 
@@ -50,6 +53,18 @@ const char* ToString(Fit fit) {
       return "Insufficient resource";
     case Fit::kGpus:
       return "Insufficient nvidia.com/gpu";
+    case Fit::kPorts:
+      return "node(s) didn't have free ports for the requested pod ports";
+    case Fit::kSpread:
+      return "node(s) didn't match pod topology spread constraints";
+    case Fit::kSpreadLabel:
+      return "node(s) didn't match pod topology spread constraints (missing required label)";
+    case Fit::kPodAffinity:
+      return "node(s) didn't match pod affinity rules";
+    case Fit::kPodAntiAffinity:
+      return "node(s) didn't match pod anti-affinity rules";
+    case Fit::kExistingAntiAffinity:
+      return "node(s) didn't satisfy existing pods anti-affinity rules";
   }
   return "";
 }
@@ -124,10 +139,15 @@ void SchedulerCache::Hold(const cluster::Pod& pod, const std::string& node) {
   const uint32_t index = IndexOf(node);
   const auto [at, fresh] = held_.try_emplace(pod.uid);
   if (!fresh) {
+    Count(at->second.record, -1);
+    Count(pod, 1);
+    at->second.record = pod;
     if (at->second.node == index) return;
     infos_[at->second.node]->requested -= at->second.request;
+    Count(pod, -1);
   }
-  at->second = {index, Request(*pod.spec)};
+  Count(pod, 1);
+  at->second = {index, Request(*pod.spec), pod};
   infos_[index]->requested += at->second.request;
 }
 
@@ -135,6 +155,7 @@ bool SchedulerCache::Release(const PodUid& pod) {
   const auto found = held_.find(pod);
   if (found == held_.end()) return false;
   infos_[found->second.node]->requested -= found->second.request;
+  Count(found->second.record, -1);
   held_.erase(found);
   return true;
 }
@@ -144,14 +165,17 @@ void SchedulerCache::Nominate(const cluster::Pod& pod, const std::string& node) 
   if (node.empty()) return;
   const uint32_t index = IndexOf(node);
   nominated_[pod.uid] = index;
-  infos_[index]->nominated.push_back({pod.uid, pod.spec->priority, Request(*pod.spec)});
+  infos_[index]->nominated.push_back({pod.uid, pod.spec->priority, Request(*pod.spec), pod});
+  Count(pod, 1);
 }
 
 void SchedulerCache::Unnominate(const PodUid& pod) {
   const auto found = nominated_.find(pod);
   if (found == nominated_.end()) return;
-  std::erase_if(infos_[found->second]->nominated,
-                [&](const NodeInfo::Nominated& one) { return one.pod == pod; });
+  std::erase_if(infos_[found->second]->nominated, [&](const NodeInfo::Nominated& one) {
+    if (one.pod == pod) Count(one.record, -1);
+    return one.pod == pod;
+  });
   nominated_.erase(found);
 }
 
@@ -170,8 +194,45 @@ Fit SchedulerCache::Check(const cluster::Pod& pod, const NodeInfo& node) const {
     if (one.priority >= pod.spec->priority && one.pod != pod.uid) expected += one.request;
   }
   expected += node.requested;
-  const Fit crowded = CheckAmounts(request, node.allocatable, expected);
-  return crowded != Fit::kFits ? crowded : CheckAmounts(request, node.allocatable, node.requested);
+  Fit fits = CheckAmounts(request, node.allocatable, expected);
+  if (fits == Fit::kFits) fits = CheckAmounts(request, node.allocatable, node.requested);
+  if (fits != Fit::kFits || (ruled_ == 0 && pod.spec->rules.none())) return fits;
+  return CheckPodsAround(pod, node);
+}
+
+Fit SchedulerCache::CheckPodsAround(const cluster::Pod& pod, const NodeInfo& node) const {
+  std::vector<const cluster::Node*> nodes;
+  std::vector<PodThere> there;
+  for (const NodeInfo* info : present_) nodes.push_back(&info->record->node);
+  const auto add = [&](const cluster::Pod& other, const NodeInfo& info) {
+    if (info.record != nullptr && other.uid != pod.uid)
+      there.push_back({&other, &info.record->node});
+  };
+  for (const auto& [uid, held] : held_) add(held.record, *infos_[held.node]);
+  const PodBar alone = CheckPods(pod, node.record->node, nodes, there);
+  // Nominated pods of this node only, as kube-scheduler adds them.
+  for (const NodeInfo::Nominated& one : node.nominated) {
+    if (one.priority >= pod.spec->priority) add(one.record, node);
+  }
+  PodBar bar = CheckPods(pod, node.record->node, nodes, there);
+  if (bar == PodBar::kNone) bar = alone;
+  switch (bar) {
+    case PodBar::kNone:
+      break;
+    case PodBar::kPorts:
+      return Fit::kPorts;
+    case PodBar::kSpread:
+      return Fit::kSpread;
+    case PodBar::kSpreadLabel:
+      return Fit::kSpreadLabel;
+    case PodBar::kAffinity:
+      return Fit::kPodAffinity;
+    case PodBar::kAntiAffinity:
+      return Fit::kPodAntiAffinity;
+    case PodBar::kExisting:
+      return Fit::kExistingAntiAffinity;
+  }
+  return Fit::kFits;
 }
 
 }  // namespace muster::sim

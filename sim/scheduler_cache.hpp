@@ -54,9 +54,15 @@ enum class Fit {
   kCpu,
   kMemory,
   kNamed,
-  kGpus
+  kGpus,
+  kPorts,
+  kSpread,
+  kSpreadLabel,
+  kPodAffinity,
+  kPodAntiAffinity,
+  kExistingAntiAffinity
 };
-inline constexpr int kFitKinds = 11;
+inline constexpr int kFitKinds = 17;
 // As in kube-scheduler's messages ("Insufficient cpu").
 const char* ToString(Fit fit);
 
@@ -72,6 +78,7 @@ class SchedulerCache {
       cluster::PodUid pod;
       int32_t priority = 0;
       Amounts request;
+      cluster::Pod record;
     };
     std::vector<Nominated> nominated;
   };
@@ -96,15 +103,23 @@ class SchedulerCache {
   // The built-in checks. Pods nominated to the node, of equal or higher priority, are counted as if
   // they ran there; then the node must do without them as well, since they may never come.
   Fit Check(const cluster::Pod& pod, const NodeInfo& node) const;
+  // Some pod has rules among pods, by which more pods may mean more room.
+  bool has_pod_rules() const { return ruled_ > 0; }
 
  private:
   struct Held {
     uint32_t node = 0;
     Amounts request;
+    cluster::Pod record;
   };
+  // CheckPods with those that are there, and with those nominated too.
+  Fit CheckPodsAround(const cluster::Pod& pod, const NodeInfo& node) const;
+  void Count(const cluster::Pod& pod, int sign) { ruled_ += pod.spec->rules.none() ? 0 : sign; }
+
   uint32_t IndexOf(const std::string& name);
 
   const GpuCount count_;
+  int64_t ruled_ = 0;  // held or nominated pods with rules among pods
   std::vector<std::unique_ptr<NodeInfo>> infos_;
   std::unordered_map<std::string, uint32_t> index_;  // into infos_, by name
   std::vector<const NodeInfo*> present_;

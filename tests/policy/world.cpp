@@ -82,6 +82,7 @@ Demand World::Ask(PodBuilder pod) {
   Demand demand;
   demand.pod = built.uid;
   demand.spec = built.spec;
+  demand.face = cluster::FaceOf(built);
   return demand;
 }
 

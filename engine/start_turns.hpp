@@ -1,0 +1,25 @@
+// StartTurns: members of a plan that kube-scheduler must see one after the other (internal to
+// engine/). It judges affinity to pods and topology spread by the pods that have their nodes by
+// then: a plan that is right as a whole is turned down where the wrong member comes first. So of
+// such members one is brought to it at a time, one whose node is open to it by those that have
+// reached Bind. All others may come as they like. Pure.
+#pragma once
+
+#include <set>
+
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+class StartTurns {
+ public:
+  StartTurns(EngineState& state, const Gang& gang, cluster::Time now);
+  bool Has(const Member& member) const { return !waiting_.contains(member.uid); }
+
+ private:
+  std::set<cluster::PodUid> waiting_;
+};
+
+}  // namespace muster::engine

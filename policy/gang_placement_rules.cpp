@@ -1,0 +1,69 @@
+// What GangPlacement does where pods demand something of each other (pod_conditions.hpp).
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policy/gang_placement.hpp"
+
+namespace muster::policy {
+
+using cluster::NodeIndex;
+
+// Whom a role's affinity looks for comes before it, if that is another role.
+void GangPlacement::SortRoles(RoleOrder order) {
+  Sort(roles_, order, search_);
+  if (search_.conditions() == nullptr) return;
+  std::stable_partition(roles_.begin(), roles_.end(), [&](const Role& role) {
+    return role.spec().rules.affinity.empty() ||
+           search_.conditions()->LooksForItself(demands_[role.members.front()]);
+  });
+}
+
+NodeIndex GangPlacement::FindFor(const Search& search, const Role& role, size_t demand) const {
+  if (together_ == nullptr || role.spec().rules.affinity.empty())
+    return search.FindFor(*role.shape, demands_[demand]);
+  cluster::NodeSet both;
+  search.EachNode([&](NodeIndex node) {
+    if (together_->Contains(node)) both.Add(node);
+    return true;
+  });
+  return search.Within(&both).FindFor(*role.shape, demands_[demand]);
+}
+
+// Where the first member of those that are to be together has gone the others may lack room: in one
+// domain after the other, the one with most room first.
+bool GangPlacement::PlacedTogether() {
+  if (search_.conditions() == nullptr) return false;
+  const auto looks = [](const Role& role) { return !role.spec().rules.affinity.empty(); };
+  const auto role = std::find_if(roles_.begin(), roles_.end(), looks);
+  if (role == roles_.end()) return false;
+  struct Place {
+    int64_t room = 0;
+    cluster::NodeSet nodes;
+  };
+  std::map<std::string, Place> places;
+  search_.EachNode([&](NodeIndex node) {
+    const cluster::Node* record = search_.tx().node(node);
+    if (record == nullptr) return true;
+    const auto label = record->labels.find(role->spec().rules.affinity.front().topology_key);
+    if (label == record->labels.end()) return true;
+    Place& place = places[label->second];
+    place.room += PodsOn(search_, *role->shape, node, role->size());
+    place.nodes.Add(node);
+    return true;
+  });
+  std::vector<const Place*> order;
+  for (const auto& [value, place] : places) order.push_back(&place);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Place* a, const Place* b) { return a->room > b->room; });
+  if (order.size() > kMostLayouts) order.resize(kMostLayouts);
+  const bool placed = std::any_of(order.begin(), order.end(), [&](const Place* place) {
+    together_ = &place->nodes;
+    return PlacedIn({{false, RoleOrder::kMostGpus, DeviceOrderOf(search_.strategy())}});
+  });
+  together_ = nullptr;
+  return placed;
+}
+
+}  // namespace muster::policy
