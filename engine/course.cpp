@@ -54,6 +54,10 @@ void Course::Fail(Reason why, const Options& options, Time now) {
   backoff_until = now + BackoffAfter(attempts, options);
 }
 
+void Course::PauseUntil(Time time) {
+  if (backoff_until) backoff_until = std::max(*backoff_until, time);
+}
+
 void Course::Expire(Reason why, Duration held, const Options& options, Time now) {
   Fail(std::move(why), options, now);
   expired = true;

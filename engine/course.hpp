@@ -72,6 +72,8 @@ struct Course {
   void Start();
   // A start failed: the next one waits, longer each time.
   void Fail(Reason why, const Options& options, cluster::Time now);
+  // And not before then.
+  void PauseUntil(cluster::Time time);
   // A whole reservation of that length ran out unused.
   void Expire(Reason why, cluster::Duration held, const Options& options, cluster::Time now);
   // An operator gave its plan back: it is no failure.

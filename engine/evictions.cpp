@@ -21,6 +21,9 @@ namespace {
 // A pod that could not be evicted, or did not leave in time, is asked again after this at the
 // earliest.
 constexpr cluster::Duration kProtectedFor = cluster::Seconds(3'600);
+// Before an eviction that failed is tried again, after each failure in a row longer by so much: an
+// API server that is restarted answers again meanwhile.
+constexpr cluster::Duration kBetweenFailures = cluster::Seconds(4);
 
 bool FailsWhenEvicted(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
@@ -88,6 +91,7 @@ std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& g
   left.obstacle = victims->obstacle;
   left.asked = victims->asked;
   left.begun = victims->begun;
+  left.not_before = victims->not_before;
   for (const PodUid& uid : victims->pods) {
     if (state.cluster.AllocationOf(uid) == nullptr) ++left.gone;
     const Member* member = state.members.FindMember(uid);
@@ -196,17 +200,42 @@ void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
                            (kept.empty() ? "" : ", and " + kept));
 }
 
+namespace {
+
+// Somebody has left already, and there is no way back: what this one holds is looked for elsewhere.
+void LookElsewhere(EngineState& state, const GangId& preemptor, const Member& victim, Time now) {
+  state.preemptions.UncountTry(preemptor);
+  InvalidateVictim(state, victim);
+  state.preemptions.GiveUp(victim.uid, now);
+}
+
+}  // namespace
+
 // As long as nobody was evicted there is a way back: the gang lets them be, and others are looked
-// for. Later the eviction is asked for again until the deadline.
-void RefuseEviction(EngineState& state, const Member& victim, const Outcome& outcome, Time now) {
+// for. Later the eviction is asked for again until the deadline, or until it has failed too often.
+bool RefuseEviction(EngineState& state, Member& victim, const Outcome& outcome, Time now) {
+  const bool fails = outcome.kind == OutcomeKind::kRetry && !outcome.not_tried;
+  const int64_t failures = fails ? state.preemptions.Fails(victim.uid, now) : 0;
+  const bool given_up = failures >= Preemptions::kMostFailures;
   const bool barred =
-      outcome.kind == OutcomeKind::kConflict || outcome.kind == OutcomeKind::kRefused;
+      given_up || outcome.kind == OutcomeKind::kConflict || outcome.kind == OutcomeKind::kRefused;
+  const Time not_before = fails && !given_up ? now + kBetweenFailures * failures : now;
   const GangId* preemptor = state.preemptions.PreemptorOf(victim.uid);
-  if (preemptor == nullptr || state.preemptions.VictimsOf(*preemptor)->begun) return;
-  const bool by_budget = outcome.kind == OutcomeKind::kConflict;
-  if (barred) state.preemptions.Protect(victim.uid, {now + kProtectedFor, by_budget});
-  state.preemptions.Refused(*preemptor, outcome.message, barred);
+  const bool begun = preemptor != nullptr && state.preemptions.VictimsOf(*preemptor)->begun;
+  if (begun && given_up) {
+    LookElsewhere(state, GangId(*preemptor), victim, now);
+  } else if (begun && fails) {
+    state.writes.Postpone(victim, not_before);
+  } else if (given_up) {
+    state.preemptions.GiveUp(victim.uid, now);
+  } else if (barred && preemptor != nullptr && !begun) {
+    const bool by_budget = outcome.kind == OutcomeKind::kConflict;
+    state.preemptions.Protect(victim.uid, {now + kProtectedFor, by_budget});
+  }
+  if (preemptor == nullptr || begun) return barred;
+  state.preemptions.Refused(*preemptor, outcome.message, barred, not_before);
   TouchPreemptor(state, victim);
+  return barred;
 }
 
 const GangId* FirstPreemptor(const EngineState& state, const Gang& gang) {

@@ -35,8 +35,9 @@ void InvalidateVictim(EngineState& state, const Member& victim);
 void NoteEvicted(EngineState& state, const GangId& preemptor);
 // A gang that ran since then does not any more, and not because all of it had ended well.
 void NoteEnd(EngineState& state, const Gang& gang, cluster::Time since, cluster::Time now);
-void RefuseEviction(EngineState& state, const Member& victim, const Outcome& outcome,
-                    cluster::Time now);
+// The member's eviction was not done, whoever it was for. True: it will not be for now, because it
+// was refused or has failed too often.
+bool RefuseEviction(EngineState& state, Member& victim, const Outcome& outcome, cluster::Time now);
 // The preemptor of the first member that is a victim; null: none is one.
 const GangId* FirstPreemptor(const EngineState& state, const Gang& gang);
 // Something happened to the member that a gang may wait for.

@@ -303,6 +303,7 @@ std::optional<Pod> Written(const EngineState& state, const Gang& gang, const Mem
 
 void Done(EngineState& state, const Gang& gang, Member& member, WriteKind doing) {
   if (doing == WriteKind::kEvict) {
+    state.preemptions.ForgetFailures(member.uid);
     if (const GangId* preemptor = state.preemptions.PreemptorOf(member.uid))
       NoteEvicted(state, GangId(*preemptor));
   }
@@ -323,15 +324,13 @@ void Done(EngineState& state, const Gang& gang, Member& member, WriteKind doing)
 void Failed(EngineState& state, Gang& gang, Member& member, WriteKind doing, const Outcome& outcome,
             Time now) {
   const bool refused = outcome.kind == OutcomeKind::kRefused;
-  const bool barred =
-      doing == WriteKind::kEvict && (refused || outcome.kind == OutcomeKind::kConflict);
   state.writes.Postpone(member, now + state.options.retry_interval);
+  const bool barred = doing == WriteKind::kEvict && RefuseEviction(state, member, outcome, now);
   if (refused || barred) {
     const int64_t refusals = state.writes.CountRefusal(member);
     state.writes.Postpone(member, now + BackoffAfter(refusals, state.options));
   }
   if (barred && gang.course.repairing) gang.course.obstacle = outcome.message;
-  if (doing == WriteKind::kEvict) RefuseEviction(state, member, outcome, now);
   if (doing != WriteKind::kBind || outcome.kind == OutcomeKind::kRetry) return;
   TouchTurns(state, state.cluster.IndexOf(member.plan->node));
   state.writes.Answer(member, "muster: binding failed: " + outcome.message);

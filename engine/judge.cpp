@@ -408,6 +408,7 @@ Verdict GangJudge::Preempting() {
     Step step{Step::Kind::kFail};
     step.setback = Because(ReasonCode::kVictimsStay, victims.gone, victims.need, std::move(why));
     step.protect_victims = late && victims.asked;
+    step.not_before = refused ? victims.not_before : Time();
     return Take(Stage::kVictims, std::move(step));
   }
   if (At(Stage::kVictims) && !victims.wanted) {

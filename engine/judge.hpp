@@ -26,10 +26,11 @@ namespace muster::engine {
 struct VictimsLeft {
   int64_t need = 0;  // chosen
   int64_t gone = 0;
-  std::string gangs;     // theirs, for people
-  std::string obstacle;  // why one of them may not be evicted
-  bool asked = false;    // evictions were asked for
-  bool begun = false;    // one was carried out
+  std::string gangs;         // theirs, for people
+  std::string obstacle;      // why one of them may not be evicted
+  cluster::Time not_before;  // as in Victims
+  bool asked = false;        // evictions were asked for
+  bool begun = false;        // one was carried out
   bool under_way = false;
   bool wanted = true;  // what was planned when they were chosen still holds
 };
@@ -85,9 +86,10 @@ struct Step {
     kRedeem,         // the victims are gone: earmarks become reservations
   };
   Kind kind = Kind::kDrop;
-  std::string why = {};          // for held Bind calls
-  Reason setback = {};           // of kFail and kExpire
-  bool protect_victims = false;  // of kFail: those that stay are nobody's victims for now
+  std::string why = {};           // for held Bind calls
+  Reason setback = {};            // of kFail and kExpire
+  bool protect_victims = false;   // of kFail: those that stay are nobody's victims for now
+  cluster::Time not_before = {};  // of kFail: the next try comes then at the earliest
 };
 
 struct Verdict {

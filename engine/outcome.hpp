@@ -25,6 +25,9 @@ struct Outcome {
   ActionId id;
   OutcomeKind kind = OutcomeKind::kDone;
   std::string message;
+  // Of kRetry: it says nothing of this action. Another of its set may not be done, say, or the API
+  // server is busy.
+  bool not_tried = false;
 };
 
 }  // namespace muster::engine

@@ -16,6 +16,10 @@ namespace {
 
 constexpr Duration kMostBackoff = cluster::Seconds(86'400);
 constexpr Duration kHour = cluster::Seconds(3'600);
+// Failures that are further apart are none in a row.
+constexpr Duration kInARow = cluster::Seconds(300);
+// What fails may be mended soon: so long is a pod left alone for it at first.
+constexpr Duration kGivenUpFor = cluster::Seconds(60);
 
 }  // namespace
 
@@ -62,22 +66,27 @@ bool Preemptions::Evicted(const GangId& preemptor) {
   return found != victims_.end() && !std::exchange(found->second.begun, true);
 }
 
-void Preemptions::Refused(const GangId& preemptor, const std::string& why, bool barred) {
-  std::string& obstacle = victims_.at(preemptor).obstacle;
-  if (obstacle.empty() || barred) obstacle = why;
+void Preemptions::Refused(const GangId& preemptor, const std::string& why, bool barred,
+                          Time not_before) {
+  Victims& victims = victims_.at(preemptor);
+  if (victims.obstacle.empty() || barred) victims.obstacle = why;
+  victims.not_before = std::max(victims.not_before, not_before);
 }
 
 void Preemptions::Lose(const PodUid& victim) {
   const auto found = preemptor_of_.find(victim);
   if (found == preemptor_of_.end()) return;
   victims_.at(found->second).lost = true;
-  Forget(victim);
+  preemptor_of_.erase(found);
+  to_evict_.erase(victim);
+  protected_.erase(victim);
 }
 
 void Preemptions::Forget(const PodUid& pod) {
   preemptor_of_.erase(pod);
   to_evict_.erase(pod);
   protected_.erase(pod);
+  failures_.erase(pod);
 }
 
 std::vector<PodUid> Preemptions::End(const GangId& preemptor) {
@@ -145,6 +154,19 @@ bool Preemptions::ReleaseAll() {
   const bool any = !protected_.empty();
   protected_.clear();
   return any;
+}
+
+int64_t Preemptions::Fails(const PodUid& pod, Time now) {
+  EvictionFailures& failures = failures_[pod];
+  if (failures.last + kInARow < now) failures.in_a_row = 0;
+  failures.last = now;
+  return ++failures.in_a_row;
+}
+
+void Preemptions::GiveUp(const PodUid& pod, Time now) {
+  EvictionFailures& failures = failures_[pod];
+  failures.in_a_row = 0;
+  Protect(pod, {now + Doubled(kGivenUpFor, ++failures.given_up, kHour)});
 }
 
 void Preemptions::CountEviction(const GangId& victim, Time now) {

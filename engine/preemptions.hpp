@@ -12,7 +12,7 @@
 // 3. A gang that preempted and did not start waits before it preempts again (PreemptionBackoff),
 //    longer after each such failure in a row.
 // 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
-//    protection ends (Protect).
+//    protection ends (Protect). Nor is one whose eviction failed three times in a row (Fails).
 // 5. For a gang that ended early after others were evicted for it nobody is for an hour, also if it
 //    is forgotten meanwhile (EndedEarly).
 // 6. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
@@ -65,8 +65,9 @@ class Preemptions {
   void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go, cluster::Time now);
   // One of its victims was evicted. True: it was the first one.
   bool Evicted(const GangId& preemptor);
-  // One of them was not, before any was. `barred`: and will not be.
-  void Refused(const GangId& preemptor, const std::string& why, bool barred);
+  // One of them was not, before any was. `barred`: and will not be. Else it is tried again then.
+  void Refused(const GangId& preemptor, const std::string& why, bool barred,
+               cluster::Time not_before = {});
   // The pod lives on and is not what it was when it was chosen, or is gone. Null: it made way for
   // nobody.
   void Lose(const cluster::PodUid& victim);
@@ -97,6 +98,11 @@ class Preemptions {
   void Release(const cluster::PodUid& pod) { protected_.erase(pod); }
   // True when there was one.
   bool ReleaseAll();
+  // How often in a row its eviction failed, with this time; from kMostFailures on it is given up.
+  int64_t Fails(const cluster::PodUid& pod, cluster::Time now);
+  static constexpr int64_t kMostFailures = 3;
+  void GiveUp(const cluster::PodUid& pod, cluster::Time now);  // protects it, each time longer
+  void ForgetFailures(const cluster::PodUid& pod) { failures_.erase(pod); }
 
   void Pay(const GangId& preemptor) { paid_.insert(preemptor); }  // others were evicted for it
   bool any_paid() const { return !paid_.empty(); }
@@ -136,6 +142,7 @@ class Preemptions {
   std::set<GangId> paid_;                              // TakeCost
   std::map<GangId, cluster::Time> ended_early_until_;  // of the last hour
   std::unordered_map<cluster::PodUid, Protection> protected_;
+  std::unordered_map<cluster::PodUid, EvictionFailures> failures_;
   std::deque<std::pair<cluster::Time, GangId>> evictions_;  // of the last hour
   std::optional<cluster::Time> wake_;
 };

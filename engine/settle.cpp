@@ -82,7 +82,8 @@ void Take(EngineState& state, Gang& gang, const Step& step, Time now) {
       return GiveBack(state, gang, step.why);
     case Step::Kind::kFail:
       if (step.protect_victims) ProtectVictims(state, gang, now);
-      return Fail(state, gang, step.setback, now);
+      Fail(state, gang, step.setback, now);
+      return gang.course.PauseUntil(step.not_before);
     case Step::Kind::kExpire:
       return Expire(state, gang, step.setback, now);
     case Step::Kind::kExpireMembers:

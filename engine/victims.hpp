@@ -36,7 +36,16 @@ struct Certificate {
 // Why a pod is nobody's victim for now.
 struct Protection {
   cluster::Time until;
-  bool by_budget = false;  // a PodDisruptionBudget let it not go; else it did not go in time
+  // A PodDisruptionBudget let it not go; else its eviction was refused or failed, or it did not go
+  // in time.
+  bool by_budget = false;
+};
+
+// Of a pod that was asked to go, and was not refused.
+struct EvictionFailures {
+  int64_t in_a_row = 0;
+  cluster::Time last;
+  int64_t given_up = 0;  // how often they counted as a refusal
 };
 
 // What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
@@ -48,6 +57,8 @@ struct Victims {
   bool begun = false;    // one was carried out: there is no way back
   bool lost = false;     // one of them is no longer what it was
   std::string obstacle;  // why one of them may not be evicted
+  // What failed is not tried again before this.
+  cluster::Time not_before;
 };
 
 }  // namespace muster::engine

@@ -208,7 +208,7 @@ void PodWriter::RunFirstJob(const std::string& uid) {
 
 std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   const engine::ActionId id = IdOf(job.write);
-  if (!ports_.may_write()) return Outcome{id, OutcomeKind::kRetry, "not the leader"};
+  if (!ports_.may_write()) return Outcome{id, OutcomeKind::kRetry, "not the leader", true};
   WriteContext context;
   context.resource_version = ports_.versions.Find(PodOf(job.write).uid);
   context.epoch = ports_.epoch();
@@ -221,7 +221,7 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   request.permit = ports_.may_write;
   const Result<ApiReply> answer = ports_.api.Call(request);
   if (!answer.ok() && answer.error().code == cluster::Code::kForbidden) {
-    return Outcome{id, OutcomeKind::kRetry, "not the leader"};
+    return Outcome{id, OutcomeKind::kRetry, "not the leader", true};
   }
   if (answer.ok() && answer->ok()) {
     // What a patch answers is the pod's metadata as it is now; a Binding and an eviction answer a
@@ -234,11 +234,15 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   Verdict verdict = JudgeAnswer(job.write, answer);
   const bool conflict = verdict.kind == OutcomeKind::kConflict;
   if (verdict.standing == Standing::kLook) verdict = LookAndJudge(job.write, verdict);
-  if (verdict.standing == Standing::kSettled || job.attempt + 1 >= options_.attempts) {
+  // Which evictions are tried again, and when, is for the engine: others may be evicted instead.
+  const bool busy = answer.ok() && answer->status == kHttpTooManyRequests;
+  const bool eviction = std::holds_alternative<engine::EvictPod>(job.write);
+  const bool failed = eviction && verdict.kind == OutcomeKind::kRetry && !busy;
+  if (verdict.standing == Standing::kSettled || failed || job.attempt + 1 >= options_.attempts) {
     if (verdict.kind == OutcomeKind::kRefused) {
       ports_.warn("the API server refuses to " + Describe(job.write) + ": " + verdict.message);
     }
-    return Outcome{id, verdict.kind, std::move(verdict.message)};
+    return Outcome{id, verdict.kind, std::move(verdict.message), eviction && busy};
   }
   // The version was old and is known now: at once.
   if (!conflict) wait = BackOff(job.attempt);
@@ -296,7 +300,7 @@ void PodWriter::RunEvictions(const EvictionSet& set) {
   ports_.warn(obstacle->message);
   for (const engine::EvictPod& pod : set.pods) {
     const bool it = pod.id == obstacle->id;
-    ports_.report({pod.id, it ? obstacle->kind : OutcomeKind::kRetry, obstacle->message});
+    ports_.report(it ? *obstacle : Outcome{pod.id, OutcomeKind::kRetry, obstacle->message, true});
   }
 }
 
@@ -316,7 +320,7 @@ std::optional<Outcome> PodWriter::DryRunAll(const EvictionSet& set) {
 
 std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
   for (int attempt = 1;; ++attempt) {
-    if (!ports_.may_write()) return Outcome{pod.id, OutcomeKind::kRetry, "not the leader"};
+    if (!ports_.may_write()) return Outcome{pod.id, OutcomeKind::kRetry, "not the leader", true};
     const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
     if (answer.ok() && (answer->ok() || answer->status == kHttpNotFound)) return std::nullopt;
     const Verdict verdict = JudgeAnswer(pod, answer);
@@ -325,11 +329,14 @@ std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
                         verdict.kind == OutcomeKind::kRefused && attempt < options_.attempts;
     if (passes && Pause(BackOff(attempt - 1))) continue;
     // Too many requests say when to come back; a disruption budget does not.
-    const bool budget =
-        answer.ok() && answer->status == kHttpTooManyRequests && !answer->retry_after;
-    return Outcome{pod.id, budget ? OutcomeKind::kConflict : verdict.kind,
-                   "evicting " + pod.pod.key.ToString() +
-                       " is refused, so none is evicted: " + verdict.message};
+    const bool many = answer.ok() && answer->status == kHttpTooManyRequests;
+    const bool budget = many && !answer->retry_after;
+    return Outcome{
+        pod.id, budget ? OutcomeKind::kConflict : verdict.kind,
+        "evicting " + pod.pod.key.ToString() +
+            (verdict.kind == OutcomeKind::kRetry && !budget ? " failed" : " is refused") +
+            ", so none is evicted: " + verdict.message,
+        many && !budget};
   }
 }
 

@@ -184,9 +184,11 @@ std::set<engine::ActionId> ApiActions::Spare(const std::vector<Action>& actions)
     if (obstacle == nullptr) continue;
     for (const engine::EvictPod& one : evictions) {
       spared.insert(one.id);
-      report_({one.id, &one == obstacle ? OutcomeKind::kConflict : OutcomeKind::kRetry,
+      const bool it = &one == obstacle;
+      report_({one.id, it ? OutcomeKind::kConflict : OutcomeKind::kRetry,
                "a PodDisruptionBudget protects pod " + obstacle->pod.key.ToString() +
-                   ", so none is evicted"});
+                   ", so none is evicted",
+               !it});
     }
   }
   return spared;

@@ -290,7 +290,8 @@ std::function<std::optional<engine::Outcome>(const engine::Action&)> KeptByBudge
     const auto* evict = std::get_if<engine::EvictPod>(&action);
     if (evict == nullptr) return std::nullopt;
     const bool it = evict->pod.key.name == who;
-    return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
+    if (it) return engine::Outcome{{}, OutcomeKind::kConflict, "a budget"};
+    return engine::Outcome{{}, OutcomeKind::kRetry, "a budget", true};
   };
 }
 

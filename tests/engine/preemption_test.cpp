@@ -203,7 +203,7 @@ TEST_CASE("an eviction that fails after others were done is asked for again",
     return engine::Outcome{{}, OutcomeKind::kRetry, "500"};
   };
   world.Submit("urgent", 2, 8, 100);
-  world.Pass(cluster::Seconds(20));
+  world.Pass(cluster::Seconds(10));
   CHECK(world.Gang("urgent").state == GangState::kPreempting);
   failing = false;
   world.Pass(cluster::Seconds(5));

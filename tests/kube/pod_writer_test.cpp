@@ -271,7 +271,26 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
     ApiReply busy = Refusal(429, "too many requests, please try again later");
     busy.retry_after = std::chrono::milliseconds(1);
     desk.api.On(Method::kPost, other, busy);
-    for (const engine::Outcome& outcome : desk.Do(both)) CHECK(outcome.kind == OutcomeKind::kRetry);
+    for (const engine::Outcome& outcome : desk.Do(both)) {
+      CHECK(outcome.kind == OutcomeKind::kRetry);
+      CHECK(outcome.not_tried);
+    }
+  }
+  SECTION("one whose webhook is down spares all, and is told apart") {
+    const int status = GENERATE(500, 504);
+    desk.api.On(Method::kPost, other, Refusal(status, "failed calling webhook"));
+    for (const engine::Outcome& outcome : desk.Do(both)) {
+      CHECK(outcome.kind == OutcomeKind::kRetry);
+      CHECK(outcome.not_tried == (outcome.id.value != 2));
+      CHECK_THAT(outcome.message, Catch::Contains("evicting team/b failed, so none is evicted: ") &&
+                                      Catch::Contains("failed calling webhook"));
+    }
+    CHECK(AllDry(desk.api.requests()));
+  }
+  SECTION("so is one that nobody answers") {
+    desk.api.On(Method::kPost, other, NoConnection());
+    for (const engine::Outcome& outcome : desk.Do(both))
+      CHECK(outcome.not_tried == (outcome.id.value != 2));
   }
   SECTION("an API server that refuses everybody for a moment is asked again") {
     const int status = GENERATE(401, 403);
@@ -336,6 +355,47 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
     CHECK_THAT(requests[2].body, Catch::Contains("dryRun"));
     CHECK_THAT(requests[3].body, !Catch::Contains("dryRun"));
     CHECK_THAT(requests[4].body, !Catch::Contains("dryRun"));
+  }
+}
+
+TEST_CASE("an eviction that fails is the engine's to try again: others may go instead",
+          "[kube][writer]") {
+  Desk desk;
+  const engine::Action evict = engine::EvictPod{{1}, Ref(), "partial"};
+  const auto meant = [](const FakeApi::Answer& answer) {
+    return [answer](const ApiRequest& request) -> FakeApi::Answer {
+      return request.body.find("dryRun") == std::string::npos ? answer : Reply(201);
+    };
+  };
+  const auto tries = [&] {
+    const std::vector<ApiRequest> all = desk.api.requests();
+    return std::count_if(all.begin(), all.end(), [](const ApiRequest& one) {
+      return one.method == Method::kPost && one.body.find("dryRun") == std::string::npos;
+    });
+  };
+  desk.api.On(Method::kGet, kPath, Reply(200, PodText(12)));
+  SECTION("a webhook that is down") {
+    desk.api.On(Method::kPost, kEviction, meant(Refusal(500, "failed calling webhook")));
+    const engine::Outcome outcome = desk.Do({evict}).front();
+    CHECK(outcome.kind == OutcomeKind::kRetry);
+    CHECK_FALSE(outcome.not_tried);
+    CHECK(tries() == 1);
+  }
+  SECTION("an API server that is busy is waited for") {
+    ApiReply busy = Refusal(429, "slowly");
+    busy.retry_after = std::chrono::milliseconds(1);
+    desk.api.On(Method::kPost, kEviction, meant(busy));
+    const engine::Outcome outcome = desk.Do({evict}).front();
+    CHECK(outcome.kind == OutcomeKind::kRetry);
+    CHECK(outcome.not_tried);
+    CHECK(tries() == 3);
+  }
+  SECTION("an answer that was lost, of one that was done") {
+    desk.api.On(Method::kPost, kEviction, meant(NoConnection()));
+    desk.api.On(Method::kGet, kPath,
+                Reply(200, R"({"metadata":{"name":"a","namespace":"team","uid":"u-a",)"
+                           R"("deletionTimestamp":"2026-08-21T06:20:39Z"},"spec":{}})"));
+    CHECK(desk.DoOne(evict) == OutcomeKind::kDone);
   }
 }
 
