@@ -369,6 +369,11 @@ Result<std::string> GangExplained(std::string_view json) {
                             std::to_string(Integer(gang, "minMember")) + " start together, " +
                             std::to_string(Integer(gang, "bound")) + " bound"});
   if (!Text(gang, "apart").empty()) facts.Add({"Not together", Text(gang, "apart")});
+  if (Find(gang, "endsInSeconds") != nullptr) {
+    facts.Add({"Ends", "in " + Elapsed(Decimal(gang, "endsInSeconds")) +
+                           " at the latest, started or not: the activeDeadlineSeconds of its Job "
+                           "count from the Job's start, also while its pods wait"});
+  }
   if (!Text(gang, "scaleUp").empty()) facts.Add({"Scale-up", Text(gang, "scaleUp")});
   if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
   if (!Text(gang, "queue").empty()) facts.Add({"Queue", Text(gang, "queue")});

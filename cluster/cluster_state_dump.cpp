@@ -257,6 +257,7 @@ void DumpRecord(const GangRecord& record, Line& line) {
 void DumpRunTimes(const RunTimes& times, Line& line) {
   line.Number("enforced", times.enforced.value()).Number("expected", times.declared.value());
   line.Flag("checkpoints", times.checkpoints).Text("timesfault", times.fault);
+  if (times.ends_at != Time()) line.Number("endsat", times.ends_at.milliseconds());
 }
 
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.

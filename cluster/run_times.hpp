@@ -19,7 +19,9 @@ struct RunTimes {
   Duration enforced = {};    // it is ended after this
   Duration declared = {};    // its owner expects so much
   bool checkpoints = false;  // an eviction costs it the time since the last one alone
-  std::string fault = {};    // what of it cannot be read, with its place; empty: nothing
+  // It is ended then, whether it runs or waits; milliseconds since 1970, 0: nothing says so.
+  Time ends_at = {};
+  std::string fault = {};  // what of it cannot be read, with its place; empty: nothing
   auto operator<=>(const RunTimes&) const = default;
   bool none() const { return *this == RunTimes{}; }
 
@@ -27,16 +29,18 @@ struct RunTimes {
   void Lengthen(const RunTimes& other) {
     enforced = std::max(enforced, other.enforced);
     declared = std::max(declared, other.declared);
+    ends_at = std::max(ends_at, other.ends_at);
     if (fault.empty()) fault = other.fault;
   }
   // Of one thing, said twice.
   void Tighten(const RunTimes& other) {
-    const auto tighter = [](Duration a, Duration b) {
-      return a == Duration(0) || b == Duration(0) ? std::max(a, b) : std::min(a, b);
+    const auto tighter = [](auto a, auto b) {
+      return a == decltype(a)() || b == decltype(b)() ? std::max(a, b) : std::min(a, b);
     };
     checkpoints = checkpoints || other.checkpoints;
     enforced = tighter(enforced, other.enforced);
     declared = tighter(declared, other.declared);
+    ends_at = tighter(ends_at, other.ends_at);
     if (fault.empty()) fault = other.fault;
   }
 };

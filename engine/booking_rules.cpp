@@ -53,7 +53,7 @@ bool MayBorrow(const EngineState& state, const Gang& gang, const Gang& booked, T
 // It runs, or some of it does: its end does not depend on when the next member starts.
 Time EndIfStarted(const EngineState& state, const Gang& gang, Time now) {
   const bool holds = gang.tally.bound_of_muster > 0 || gang.running();
-  return holds ? EndOf(state, gang, now).at : now + EstimateOf(state, gang).duration;
+  return holds ? EndOf(state, gang, now).at : now + EstimateOf(state, gang, now).duration;
 }
 
 }  // namespace

@@ -20,13 +20,16 @@ Trust TrustOf(const EngineState& state, const Gang& gang) {
   return book.tree().at(book.IndexOf(QueueOf(gang))).bookings.trust;
 }
 
-Estimate Shortest(const RunTimes& times, Duration learnt, Trust trust) {
+// `start`: of a gang that runs, or would.
+Estimate Shortest(const RunTimes& times, Time start, Duration learnt, Trust trust) {
   Estimate estimate;
   const auto consider = [&](Duration duration, Trust by) {
     if (duration <= Duration(0) || trust < by || duration >= estimate.duration) return;
     estimate = {duration, by};
   };
   consider(times.enforced, Trust::kEnforced);
+  if (times.ends_at != Time())
+    consider(std::max(times.ends_at - start, Duration(1)), Trust::kEnforced);
   consider(times.declared, Trust::kDeclared);
   consider(learnt, Trust::kLearnt);
   return estimate;
@@ -53,6 +56,7 @@ RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
   RunTimes all;
   bool enforced = true;
   bool declared = true;
+  bool ends = true;
   bool checkpoints = !gang.members.empty();
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;
@@ -61,12 +65,14 @@ RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
     if (const RunTimes* job = state.jobs.RunTimesOf(pod)) one.Tighten(*job);
     enforced = enforced && one.enforced > Duration(0);
     declared = declared && one.declared > Duration(0);
+    ends = ends && one.ends_at != Time();
     checkpoints = checkpoints && one.checkpoints;
     all.Lengthen(one);
   }
   all.checkpoints = checkpoints;
   if (!enforced) all.enforced = Duration(0);
   if (!declared) all.declared = Duration(0);
+  if (!ends) all.ends_at = Time();
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   if (group == nullptr) return all;
   RunTimes said = group->run_times;
@@ -75,18 +81,19 @@ RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
   return said;
 }
 
-Estimate EstimateOf(const EngineState& state, const Gang& gang) {
+Estimate EstimateOf(const EngineState& state, const Gang& gang, Time now) {
   const Trust trust = TrustOf(state, gang);
-  return Shortest(RunTimesOf(state, gang), Learnt(state, gang, trust), trust);
+  return Shortest(RunTimesOf(state, gang), now, Learnt(state, gang, trust), trust);
 }
 
 KnownEnd EndOf(const EngineState& state, const Gang& gang, Time now) {
   const RunTimes times = RunTimesOf(state, gang);
   const Trust trust = TrustOf(state, gang);
-  const Estimate estimate = Shortest(times, Learnt(state, gang, trust), trust);
-  if (estimate.by == Trust::kNone) return {};
   const Time start = StartOf(gang, now);
-  const Time enforced = times.enforced > Duration(0) ? start + times.enforced : Time::Never();
+  const Estimate estimate = Shortest(times, start, Learnt(state, gang, trust), trust);
+  if (estimate.by == Trust::kNone) return {};
+  Time enforced = times.enforced > Duration(0) ? start + times.enforced : Time::Never();
+  if (times.ends_at != Time()) enforced = std::min(enforced, times.ends_at);
   Duration lasts = estimate.duration;
   while (start + lasts + kLate <= now) lasts += lasts;
   KnownEnd end{start + lasts, estimate.by};

@@ -5,7 +5,10 @@
 //    (queues::BookingTerms::trust): what ends it bounds what is expected of it.
 // 2. What pods say counts where all that have not ended say it, and then the longest of them: the
 //    gang is there until the last one goes. What the PodGroup or the Job says counts for all.
-// 3. A gang that outlives its estimate gets twice as long, again and again, and never longer than
+// 3. What enforces an end may count while a gang waits (RunTimes::ends_at: a Job's deadline counts
+//    from its start, and a Job has started although its pods wait): then that is the end, whenever
+//    the gang starts.
+// 4. A gang that outlives its estimate gets twice as long, again and again, and never longer than
 //    what ends it: nobody is expected to end just because it is late.
 #pragma once
 
@@ -30,7 +33,8 @@ struct Estimate {
 
 // What its PodGroup, its pods and their Jobs say.
 cluster::RunTimes RunTimesOf(const EngineState& state, const Gang& gang);
-Estimate EstimateOf(const EngineState& state, const Gang& gang);
+// If it started now.
+Estimate EstimateOf(const EngineState& state, const Gang& gang, cluster::Time now);
 // Since when what it holds is taken; `now` where it holds nothing.
 cluster::Time StartOf(const Gang& gang, cluster::Time now);
 // When what it holds becomes free; after `now`. Of one that holds something.

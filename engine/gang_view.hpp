@@ -111,11 +111,14 @@ struct GangView {
   std::optional<cluster::Time> queued_at;   // complete since; nothing when it never was
   std::optional<cluster::Time> started_at;  // min_member bound since; engine time
   std::optional<cluster::Time> deadline;    // of the reservation, of the backoff or of the repair
-  std::optional<ExpectedStart> expected;    // nothing: it has booked nothing
-  std::optional<KeptForRestart> kept;       // nothing: nothing is
-  int64_t attempts = 0;                     // failed starts in a row
-  int64_t plans = 0;                        // made for it, as long as it is known
-  std::vector<MemberView> members;          // ordered by name
+  // What enforces its end counts while it waits, too: it is ended then. Nothing: it has ended, or
+  // nothing does.
+  std::optional<cluster::Time> ends_at;
+  std::optional<ExpectedStart> expected;  // nothing: it has booked nothing
+  std::optional<KeptForRestart> kept;     // nothing: nothing is
+  int64_t attempts = 0;                   // failed starts in a row
+  int64_t plans = 0;                      // made for it, as long as it is known
+  std::vector<MemberView> members;        // ordered by name
   // Of the last preemption for it, in this process's life.
   std::optional<Certificate> certificate;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/booking_rules.hpp"
+#include "engine/durations.hpp"
 #include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
@@ -76,6 +77,9 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.failed = gang.tally.failed;
   view.queued_at = gang.course.queued_at;
   view.started_at = gang.past.running_since();
+  if (const cluster::Time end = RunTimesOf(state, gang).ends_at;
+      end != cluster::Time() && gang.state != GangState::kFinished)
+    view.ends_at = end;
   if (const Booking* booking = state.bookings.Of(gang.id))
     view.expected = {booking->at, booking->by, EvidenceOf(state, *booking)};
   if (const KeptRoom* room = KeptRoomOf(state, gang); room != nullptr && room->until)

@@ -125,6 +125,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   }
   if (gang.started_at) json.AddSeconds("startedSecondsAgo", now - *gang.started_at);
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
+  if (gang.ends_at) json.AddSeconds("endsInSeconds", std::max(*gang.ends_at - now, Duration(0)));
   if (gang.expected) AddExpected(json, *gang.expected, now);
   if (gang.kept) AddKept(json, *gang.kept, now);
 }

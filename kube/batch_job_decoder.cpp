@@ -13,6 +13,7 @@
 #include "kube/json_view.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/run_times.hpp"
+#include "kube/timestamp.hpp"
 
 namespace muster::kube {
 
@@ -72,6 +73,17 @@ bool HasEnded(const JsonView& conditions) {
   return ended;
 }
 
+// Its activeDeadlineSeconds count from status.startTime, which its controller sets when it begins
+// to make pods, and anew when it goes on after it was suspended: not from when a pod starts
+// (pastActiveDeadline there).
+cluster::Time ReadEnd(const JsonView& deadline, const JsonView& start) {
+  const std::string_view text = start.Text();
+  if (!deadline.present() || text.empty()) return {};
+  const Result<cluster::Time> started = ParseTimestamp(text);
+  const int64_t seconds = deadline.Integer(0, 0, INT32_MAX);
+  return started.ok() && seconds > 0 ? *started + cluster::Seconds(seconds) : cluster::Time();
+}
+
 }  // namespace
 
 Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json) {
@@ -92,6 +104,8 @@ Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json) {
   const JsonView metadata = object.Get("metadata");
   decoded.job.run_times = ReadRunTimes(metadata, spec.Get("activeDeadlineSeconds"));
   const JsonView status = object.Get("status");
+  decoded.job.run_times.ends_at =
+      ReadEnd(spec.Get("activeDeadlineSeconds"), status.Get("startTime"));
   const JsonView conditions = status.Get("conditions");
   decoded.ended = HasEnded(conditions);
   if (!problems.none()) return problems.first();

@@ -305,7 +305,7 @@ constexpr Kept kJobMeta[] = {kName,
                              kDeleted,
                              Object("labels", kJobTimes),
                              Object("annotations", kJobTimes)};
-constexpr Kept kJobStatus[] = {List("conditions", kCondition)};
+constexpr Kept kJobStatus[] = {List("conditions", kCondition), Value("startTime")};
 constexpr Kept kBatchJob[] = {kKind, kApiVersion, Object("metadata", kJobMeta),
                               Object("spec", kJobSpec), Object("status", kJobStatus)};
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kube/decode.hpp"
+#include "kube/timestamp.hpp"
 
 namespace muster::kube {
 namespace {
@@ -82,6 +83,28 @@ TEST_CASE("a Job and a PodGroup say it for all of their pods", "[kube][durations
                      R"(,"spec":{"minMember":2}})");
   REQUIRE(group.ok());
   CHECK(group->run_times == RunTimes{.enforced = Seconds(900), .declared = Seconds(600)});
+}
+
+TEST_CASE("a Job's deadline counts from the Job's start", "[kube][durations]") {
+  const auto ends = [](const std::string& status) {
+    const auto json = Json::Parse(
+        R"({"kind":"Job","apiVersion":"batch/v1","metadata":{"name":"j","namespace":"d","uid":"u",)"
+        R"("labels":{"kueue.x-k8s.io/max-exec-time-seconds":"900"}},)"
+        R"("spec":{"activeDeadlineSeconds":3600},"status":)" +
+            status + "}",
+        1 << 20, "Job");
+    REQUIRE(json.ok());
+    const auto job = DecodeBatchJob(json->root());
+    REQUIRE(job.ok());
+    CHECK(job->job.run_times.enforced == Seconds(900));
+    return job->job.run_times.ends_at;
+  };
+  const cluster::Time start(1'788'000'000'000);
+  CHECK(ends(R"({"startTime":")" + FormatTimestamp(start) + R"("})") == start + Seconds(3600));
+  // It is suspended, or its controller has not seen it.
+  CHECK(ends("{}") == cluster::Time());
+  CHECK(ends(R"({"startTime":null})") == cluster::Time());
+  CHECK(ends(R"({"startTime":"soon"})") == cluster::Time());
 }
 
 }  // namespace
