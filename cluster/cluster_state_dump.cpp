@@ -262,11 +262,12 @@ void DumpRunTimes(const RunTimes& times, Line& line) {
 
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
-  const auto& [uid, key, spec, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
-               job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
-               bound_gpus, bound_by_muster, bound_in, created, bound_at, resource_version, defect,
-               gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
-               says_disruption, run_times, preemptible, labels, non_preemptible] = pod;
+  const auto& [uid, key, spec, resized, pod_group, declared_min_member, alone, queue, role,
+               owner_uid, index, job_index, daemon, phase, deleting, leaves_by, gates,
+               nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
+               resource_version, defect, gang_record, start_failure, running_since, handed_over,
+               asked_queue, hami_turn, says_disruption, run_times, preemptible, labels,
+               non_preemptible] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -301,6 +302,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   for (const auto& label : labels.list()) line.Text("label:" + label->first, label->second);
   if (non_preemptible) line.Flag("nonpreemptible", true);
   DumpSpec(*spec, line);
+  if (resized != nullptr) line.Flag("resized", true).Amounts(*resized);
   line.EndTo(out);
 }
 

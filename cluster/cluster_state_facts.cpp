@@ -20,20 +20,21 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
 // not named here does not compile.
 bool SameRecord(const Pod& a, const Pod& b) {
   const auto values = [](const Pod& pod) {
-    const auto& [uid, key, spec, pod_group, declared_min_member, alone, queue, role, owner_uid,
-                 index, job_index, daemon, phase, deleting, leaves_by, gates, nominated_node,
-                 node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
-                 resource_version, defect, gang_record, start_failure, running_since, handed_over,
-                 asked_queue, hami_turn, says_disruption, run_times, preemptible, labels,
-                 non_preemptible] = pod;
+    const auto& [uid, key, spec, resized, pod_group, declared_min_member, alone, queue, role,
+                 owner_uid, index, job_index, daemon, phase, deleting, leaves_by, gates,
+                 nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created,
+                 bound_at, resource_version, defect, gang_record, start_failure, running_since,
+                 handed_over, asked_queue, hami_turn, says_disruption, run_times, preemptible,
+                 labels, non_preemptible] = pod;
     return std::tie(uid, key, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, bound_in, created, bound_at, defect, running_since,
                     handed_over, asked_queue, hami_turn, says_disruption, preemptible, labels,
                     non_preemptible);
   };
-  return values(a) == values(b) && SameSpec(a, b) && SameValue(a.gang_record, b.gang_record) &&
-         SameValue(a.start_failure, b.start_failure) && SameValue(a.run_times, b.run_times);
+  return values(a) == values(b) && SameSpec(a, b) && SameValue(a.resized, b.resized) &&
+         SameValue(a.gang_record, b.gang_record) && SameValue(a.start_failure, b.start_failure) &&
+         SameValue(a.run_times, b.run_times);
 }
 
 // What the pod holds is the same under both records.
@@ -41,6 +42,7 @@ bool SameHolding(const Pod& a, const Pod& b) {
   return a.node_name == b.node_name && a.queue == b.queue &&
          a.non_preemptible == b.non_preemptible && a.terminal() == b.terminal() &&
          a.created == b.created && a.bound_gpus == b.bound_gpus &&
+         SameValue(a.resized, b.resized) &&
          (a.spec == b.spec ||
           (a.spec->requests == b.spec->requests && a.spec->gpus == b.spec->gpus));
 }

@@ -192,7 +192,7 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries,
 }
 
 const Resources& RequestsOf(const PodEntry& entry) {
-  return entry.pod.bound() ? entry.pod.spec->requests : entry.plan->requests;
+  return entry.pod.bound() ? entry.pod.held() : entry.plan->requests;
 }
 
 // What is left of the node when these have what they were granted.

@@ -105,6 +105,9 @@ struct Pod {
   PodUid uid;
   ObjectKey key;
   std::shared_ptr<const PodSpec> spec;
+  // What it holds while it is bound, where its status says another amount than `spec` (it is being
+  // resized in place, or that was refused); null: what `spec` requests.
+  std::shared_ptr<const Resources> resized;
   std::string pod_group;  // name of its PodGroup in the same namespace; empty: a gang of one
   // How many members its gang needs, as the pod itself says where there may be no PodGroup; 0: it
   // says nothing.
@@ -153,6 +156,8 @@ struct Pod {
   static constexpr int32_t kNoIndex = -1;
 
   bool bound() const { return !node_name.empty(); }
+  // Of a bound pod: what kube-scheduler counts for it on its node.
+  const Resources& held() const { return resized == nullptr ? spec->requests : *resized; }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
   // It has ended or is being deleted.
   bool ending() const { return terminal() || deleting; }

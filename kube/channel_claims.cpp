@@ -18,6 +18,11 @@ Pod WithChannel(Pod pod) {
   spec->requests.channels = 1;
   WishForClique(spec->topology);
   pod.spec = std::move(spec);
+  if (pod.resized != nullptr) {
+    auto resized = std::make_shared<cluster::Resources>(*pod.resized);
+    resized->channels = 1;
+    pod.resized = std::move(resized);
+  }
   return pod;
 }
 

@@ -344,20 +344,46 @@ void AppendEnded(JsonWriter& json, const StartFailure& failure) {
   json.Key("finishedAt").Text(FormatTimestamp(failure.at)).EndObject().EndObject();
 }
 
+// What ReadResized reads: what its first container has, and that it gets no more.
+void AppendResized(JsonWriter& json, const Pod& pod) {
+  json.Key("name").Text(pod.spec->gpu_containers.empty() ? "main" : "main-0");
+  json.Key("allocatedResources").BeginObject();
+  json.Key("cpu").Text(NumberText(pod.resized->cpu.value(), "m"));
+  json.Key("memory").Text(NumberText(pod.resized->memory.value(), "Mi"));
+  json.EndObject();
+}
+
+void AppendConditions(JsonWriter& json, const Pod& pod) {
+  const bool says_when = pod.bound() && pod.bound_at > cluster::Time(0);
+  if (!says_when && pod.resized == nullptr) return;
+  json.Key("conditions").BeginArray();
+  if (says_when) {
+    json.BeginObject().Key("type").Text("PodScheduled").Key("status").Text("True");
+    json.Key("lastTransitionTime").Text(FormatTimestamp(pod.bound_at)).EndObject();
+  }
+  if (pod.resized != nullptr) {
+    json.BeginObject().Key("type").Text("PodResizePending").Key("status").Text("True");
+    json.Key("reason").Text("Infeasible").EndObject();
+  }
+  json.EndArray();
+}
+
 // What ReadStart reads, as the status of one container.
 void AppendStart(JsonWriter& json, const Pod& pod) {
   const StartFailure* failure = pod.start_failure.get();
-  if (failure != nullptr && failure->admission) {
+  const bool admission = failure != nullptr && failure->admission;
+  if (admission) {
     json.Key("reason").Text(failure->reason);
     json.Key("startTime").Text(FormatTimestamp(failure->at));
-    return;
   }
-  if (failure == nullptr && pod.running_since == cluster::Time()) return;
+  const bool started = !admission && (failure != nullptr || pod.running_since != cluster::Time());
+  if (!started && pod.resized == nullptr) return;
   json.Key("containerStatuses").BeginArray().BeginObject();
-  if (failure != nullptr) {
+  if (pod.resized != nullptr) AppendResized(json, pod);
+  if (started && failure != nullptr) {
     json.Key("restartCount").Integer(pod.terminal() ? 0 : 1);
     AppendEnded(json.Key(pod.terminal() ? "state" : "lastState"), *failure);
-  } else {
+  } else if (started) {
     const bool runs = pod.phase == cluster::PodPhase::kRunning;
     json.Key("state").BeginObject().Key(runs ? "running" : "terminated").BeginObject();
     if (!runs) json.Key("exitCode").Integer(0);
@@ -376,12 +402,7 @@ void AppendPod(std::string& out, const Pod& pod) {
   AppendSpec(json, pod);
   json.Key("status").BeginObject().Key("phase").Text(cluster::ToString(pod.phase));
   if (!pod.nominated_node.empty()) json.Key("nominatedNodeName").Text(pod.nominated_node);
-  if (pod.bound() && pod.bound_at > cluster::Time(0)) {
-    json.Key("conditions").BeginArray().BeginObject().Key("type").Text("PodScheduled");
-    json.Key("status").Text("True");
-    json.Key("lastTransitionTime").Text(FormatTimestamp(pod.bound_at));
-    json.EndObject().EndArray();
-  }
+  AppendConditions(json, pod);
   AppendStart(json, pod);
   json.EndObject().EndObject();
 }

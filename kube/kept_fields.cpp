@@ -149,7 +149,7 @@ constexpr Kept kPodMeta[] = {kName,
 constexpr Kept kResources[] = {Map("requests"), Map("limits")};
 constexpr Kept kPort[] = {Value("containerPort"), Value("hostPort"), Value("hostIP"),
                           Value("protocol")};
-constexpr Kept kContainer[] = {Object("resources", kResources), Value("restartPolicy"),
+constexpr Kept kContainer[] = {kName, Object("resources", kResources), Value("restartPolicy"),
                                List("ports", kPort)};
 constexpr Kept kGroup[] = {Value("podGroupName")};
 constexpr Kept kGate[] = {kName};
@@ -174,18 +174,26 @@ constexpr Kept kPodSpec[] = {
     List("topologySpreadConstraints", kSpreadConstraint),
     Value("hostNetwork"),
 };
-constexpr Kept kPodCondition[] = {Value("type"), Value("status"), Value("lastTransitionTime")};
+constexpr Kept kPodCondition[] = {Value("type"), Value("status"), Value("reason"),
+                                  Value("lastTransitionTime")};
 constexpr Kept kTerminated[] = {Value("exitCode"), Value("reason"), Value("startedAt"),
                                 Value("finishedAt")};
 constexpr Kept kRunning[] = {Value("startedAt")};
 constexpr Kept kContainerState[] = {Object("terminated", kTerminated), Object("running", kRunning)};
-constexpr Kept kContainerStatus[] = {Value("restartCount"), Object("state", kContainerState),
-                                     Object("lastState", kContainerState)};
+constexpr Kept kInForce[] = {Map("requests")};
+constexpr Kept kContainerStatus[] = {kName,
+                                     Value("restartCount"),
+                                     Object("state", kContainerState),
+                                     Object("lastState", kContainerState),
+                                     Map("allocatedResources"),
+                                     Object("resources", kInForce)};
 constexpr Kept kPodStatus[] = {Value("phase"),
                                Value("reason"),
                                Value("startTime"),
                                Value("nominatedNodeName"),
                                List("conditions", kPodCondition),
+                               Map("allocatedResources"),
+                               Object("resources", kInForce),
                                List("containerStatuses", kContainerStatus),
                                List("initContainerStatuses", kContainerStatus)};
 constexpr Kept kPod[] = {kKind, kApiVersion, Object("metadata", kPodMeta), Object("spec", kPodSpec),

@@ -19,6 +19,7 @@
 #include "kube/object_meta.hpp"
 #include "kube/pod_constraints.hpp"
 #include "kube/pod_group_link.hpp"
+#include "kube/pod_holds.hpp"
 #include "kube/pod_reader.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/pod_start.hpp"
@@ -240,6 +241,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.nominated_node = status.Get("nominatedNodeName").Text();
   record.node_name = spec.Get("nodeName").Text();
   if (record.bound()) record.bound_at = ReadBoundAt(status);
+  if (record.bound()) record.resized = ReadResized(spec, status, record.spec->requests);
   record.gang_record = ReadGangRecord(annotations);
   record.bound_by_muster =
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;

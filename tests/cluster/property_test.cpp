@@ -81,6 +81,7 @@ class PropertyWorld {
         for (uint32_t i = Below(5); i > 0; --i) listed.push_back(static_cast<int>(Below(9)));
       }
       pod.BoundTo("n" + std::to_string(Below(kNodes + 1)), listed);
+      if (OneIn(3)) return Resized(pod);
     }
     return pod;
   }
@@ -118,6 +119,15 @@ class PropertyWorld {
  private:
   static constexpr size_t kNodes = 6;
   static constexpr size_t kPods = 40;
+
+  // It holds more or less than it asks for.
+  Pod Resized(Pod pod) {
+    cluster::Resources held = pod.spec->requests;
+    held.cpu = cluster::MilliCpu(Below(3000));
+    held.memory = cluster::MiB(Below(8192));
+    pod.resized = std::make_shared<const cluster::Resources>(held);
+    return pod;
+  }
 
   // What a pod asks of GPUs never changes in its life.
   static void AskForGpus(testing::PodBuilder& builder) {
@@ -232,6 +242,7 @@ void CheckNode(ClusterState& state, const Node& node) {
     REQUIRE((held->placement.node == index && held->placement.pod == uid));
     REQUIRE_FALSE(pod->terminal());
     REQUIRE((held->holding == Holding::kBound ? pod->node_name == node.name : !pod->bound()));
+    if (pod->bound()) REQUIRE(held->placement.requests == pod->held());
     left -= held->placement.requests;
     known = known && held->devices_known;
     for (const GpuShare& share : held->placement.gpus) {

@@ -203,6 +203,12 @@ Pod RandomPod(Dice& dice) {
   using Turn = cluster::HamiTurn;
   if (pod.bound() && pod.phase == Phase::kPending)
     pod.hami_turn = dice.Pick({Turn::kNone, Turn::kAllocating, Turn::kServed});
+  if (pod.bound() && dice.OneIn(3)) {
+    cluster::Resources resized = spec->requests;
+    resized.cpu = MilliCpu(dice.From(200'001, 300'000));
+    resized.memory = MiB(dice.From(0, 4'000'000));
+    pod.resized = std::make_shared<const cluster::Resources>(resized);
+  }
   return pod;
 }
 
@@ -214,8 +220,10 @@ bool Same(const Pod& a, const Pod& b) {
          a.gates == b.gates && a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
          a.bound_gpus == b.bound_gpus && a.created == b.created &&
          a.resource_version == b.resource_version && a.defect == b.defect &&
-         a.handed_over == b.handed_over && a.preemptible == b.preemptible &&
-         a.hami_turn == b.hami_turn && (a.run_times == nullptr) == (b.run_times == nullptr) &&
+         (a.resized == nullptr) == (b.resized == nullptr) &&
+         (a.resized == nullptr || *a.resized == *b.resized) && a.handed_over == b.handed_over &&
+         a.preemptible == b.preemptible && a.hami_turn == b.hami_turn &&
+         (a.run_times == nullptr) == (b.run_times == nullptr) &&
          (a.run_times == nullptr || *a.run_times == *b.run_times);
 }
 
