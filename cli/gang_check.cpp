@@ -172,13 +172,15 @@ std::string RefusalOf(const YamlNode& from, const Owner* owner) {
   const Result<kube::Json> pod = Parsed(PodOf(from, owner));
   const Result<kube::Json> maker = Parsed(owner == nullptr ? YamlNode() : owner->tree);
   if (!pod.ok() || !maker.ok()) return {};
-  const kube::Grouping grouping =
-      kube::JudgeGrouping(pod->root(), rules, [&](const kube::OwnerKey& key) {
+  const kube::Grouping grouping = kube::JudgeGrouping(
+      pod->root(), rules,
+      [&](const kube::OwnerKey& key) {
         using State = kube::OwnerRead::State;
         const bool known = owner != nullptr && key.uid == kUid;
         return kube::OwnerRead{known ? State::kKnown : State::kForbidden,
                                known ? &maker->root() : nullptr};
-      });
+      },
+      cluster::UnreadableOwners::kAlone);
   return grouping.kind == kube::Grouping::Kind::kRefused ? grouping.reason : std::string();
 }
 

@@ -327,8 +327,9 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, by_owner, attempts_of, ended, keeps_rest, starts_with, first_roles,
-               gates_together, claimed, topology, record, queue, run_times, preemptible] = group;
+               declared, by_owner, unreadable, attempts_of, ended, keeps_rest, starts_with,
+               first_roles, gates_together, claimed, topology, record, queue, run_times,
+               preemptible] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -342,6 +343,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
   line.Flag("declared", declared).Flag("claimed", claimed);
   if (by_owner) line.Flag("byowner", true).Flag("keepsrest", keeps_rest).Number("ended", ended);
+  if (!unreadable.empty()) line.Text("unreadable", unreadable);
   if (!attempts_of.empty()) line.Text("attemptsof", attempts_of);
   if (starts_with > 0)
     line.Number("startswith", starts_with).List("firstroles", first_roles, write_role);

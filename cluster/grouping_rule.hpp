@@ -130,4 +130,11 @@ struct GroupingRule {
 // At most one rule is for any kind and version.
 using GroupingRules = std::vector<GroupingRule>;
 
+// What becomes of pods that wait while an owner of theirs cannot be read, so that nobody knows who
+// is in their gang.
+enum class UnreadableOwners {
+  kWait,   // they wait until it can be
+  kAlone,  // where that lasts, what the owner says does not count: such pods start one by one
+};
+
 }  // namespace muster::cluster

@@ -55,6 +55,9 @@ struct PodGroup {
   // By what the owner of its pods says: a controller makes them, and takes its time to make one in
   // the place of one that was lost.
   bool by_owner = false;
+  // Why an owner of its pods cannot be read: until it can, nobody knows who else is in the gang,
+  // and nothing is started for it. Empty: all that is needed was read.
+  std::string unreadable;
   // What all attempts of its owner have in common, of which each is a gang; empty: there is one.
   std::string attempts_of;
   // So many of its pods have ended well, as that owner counts: their objects may be gone.

@@ -137,6 +137,14 @@ void VisitGangs(Policy* policy, FieldVisitor* visitor) {
                    "Pods that name no PodGroup are a gang where what owns them makes them start\n"
                    "together (grouping). false: such pods start one by one."},
                   &policy->by_owner);
+    Enumeration(
+        visitor,
+        {"unreadableOwners",
+         "What becomes of pods whose owner Muster cannot read, so that nobody knows who is\n"
+         "in their gang: its kind is not served, say, or a right is missing.\n"
+         "wait: they wait until it can be read; muster get gangs says what is missing.\n"
+         "alone: where that lasts for a minute they start one by one."},
+        {"wait", "alone"}, &policy->unreadable_owners);
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
     VisitStrictOrder(&options->strict_order, notes, visitor);

@@ -24,7 +24,8 @@ struct Policy {
   ExtenderSettings extender;
   MetricsSettings metrics;
   OperatorSettings operators;
-  bool by_owner = true;             // whether grouping rules count
+  bool by_owner = true;  // whether grouping rules count
+  cluster::UnreadableOwners unreadable_owners = cluster::UnreadableOwners::kWait;
   cluster::GroupingRules grouping;  // beside those that ship: see WithOwnRules
   // Only says that "default-scheduler" in engine.scheduler_names is meant.
   bool allow_default_scheduler = false;

@@ -69,6 +69,7 @@ class GangJudge {
   Verdict Repair(int64_t have, int64_t need);
   Verdict Partial();
   Verdict Unbound();
+  Reason WithoutGroup() const;
   Reason Missing(int64_t lacks) const;
   Verdict Incomplete(int64_t lacks);
   std::string ReleasedLater() const;
@@ -133,6 +134,15 @@ Reason GangJudge::Binding(int64_t have) const {
                  around_.turns ? around_.turns->why : "");
 }
 
+// Why nothing says how many it needs; kNone: something does.
+Reason GangJudge::WithoutGroup() const {
+  if (gang_.id.solo) return {};
+  if (around_.group == nullptr)
+    return Because(ReasonCode::kPodGroupMissing, 0, 0, gang_.id.key.ToString());
+  if (around_.group->unreadable.empty()) return {};
+  return Because(ReasonCode::kOwnersUnread, 0, 0, around_.group->unreadable);
+}
+
 Verdict GangJudge::Judge() {
   const Tally& tally = gang_.tally;
   if (At(Stage::kHeldCalls) && HeldTooLong()) {
@@ -166,14 +176,13 @@ Verdict GangJudge::Judge() {
     course().partial_since.reset();
     return Final(GangState::kFinished, {});
   }
-  if (!gang_.id.solo && around_.group == nullptr) {
+  if (const Reason unknown = WithoutGroup(); Is(unknown)) {
     // Pods that run keep running; nothing new is started without a PodGroup.
-    if (At(Stage::kPodGroup)) return Drop(Stage::kPodGroup, "the PodGroup is gone");
+    if (At(Stage::kPodGroup)) return Drop(Stage::kPodGroup, Describe(unknown));
     course().partial_since.reset();
     course().EndRepair();
-    if (tally.bound > 0) return Final(GangState::kRunning, {});
-    return Final(GangState::kForming,
-                 Because(ReasonCode::kPodGroupMissing, 0, 0, gang_.id.key.ToString()));
+    if (tally.bound == 0) return Final(GangState::kForming, unknown);
+    return Final(GangState::kRunning, around_.group == nullptr ? Reason{} : unknown);
   }
   if (At(Stage::kPlan) && !around_.plan_holds) {
     course().setback = Because(ReasonCode::kPlanBroken);

@@ -16,8 +16,10 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 55> kNames = {{
+constexpr auto kNames = std::to_array<Names>({
     {ReasonCode::kNone, "", "", ""},
+    {ReasonCode::kOwnersUnread, "OwnersUnread",
+     "nobody knows which pods start together, because an owner of theirs cannot be read", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
     {ReasonCode::kResourceQuota, "ResourceQuota",
@@ -104,7 +106,7 @@ constexpr std::array<Names, 55> kNames = {{
     {ReasonCode::kEvicted, "Evicted", "it was evicted, and its queue does not start it again", ""},
     {ReasonCode::kNeverFits, "NeverFits",
      "it would not fit this cluster even if only the pods ran that stay on its nodes", ""},
-}};
+});
 
 const Names& Find(ReasonCode code) {
   const auto* found =

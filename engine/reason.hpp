@@ -16,6 +16,7 @@ namespace muster::engine {
 enum class ReasonCode {
   kNone,  // nothing is waited for
   // Forming
+  kOwnersUnread,       // an owner of its pods cannot be read, see `detail`
   kPodGroupMissing,    // pods name a PodGroup that does not exist
   kWaitingForMembers,  // have < need pods exist
   kResourceQuota,      // the same, and the quota in `detail` lets no more be created

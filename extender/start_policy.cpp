@@ -77,7 +77,7 @@ std::vector<std::string> KeepForEmbedded(const Policy& started, Policy* policy) 
 
 kube::GroupingSettings GroupingOf(const config::Policy& policy) {
   return {config::WithOwnRules(config::ShippedGroupingRules(), policy.grouping),
-          policy.engine.scheduler_names, policy.by_owner};
+          policy.engine.scheduler_names, policy.by_owner, policy.unreadable_owners};
 }
 
 }  // namespace muster::extender

@@ -65,6 +65,7 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
     said.roles = owner->roles;
     said.ended = owner->ended;
     said.by_owner = true;
+    if (owner->kind == Grouping::Kind::kUnreadable) said.unreadable = owner->reason;
     said.attempts_of = owner->attempts_of;
     said.keeps_rest = owner->keeps_rest;
     said.starts_with = owner->starts_with;
@@ -121,6 +122,7 @@ void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   const Said* of_running = nullptr;
   for (const auto& [said, count] : gang.sayings) {
     group.by_owner = group.by_owner || said.by_owner;
+    if (group.unreadable.empty()) group.unreadable = said.unreadable;
     if (group.attempts_of.empty()) group.attempts_of = said.attempts_of;
     group.ended = std::max(group.ended, said.ended);
     if (of_running == nullptr && count.running > 0) of_running = &said;
@@ -130,6 +132,7 @@ void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   group.min_member = counts->min_member;
   group.roles = counts->roles;
   group.keeps_rest = counts->keeps_rest;
+  if (!group.unreadable.empty()) group.min_member = static_cast<int64_t>(gang.members.size());
   if (counts->starts_with < counts->min_member) {
     group.starts_with = counts->starts_with;
     group.first_roles = counts->first_roles;

@@ -3,8 +3,9 @@
 // name takes precedence over it. Pods that say different numbers are a defect, unless some of them
 // run: then those do not suffer for who came with another number, and the lowest of theirs counts
 // until all agree. Of pods whose owner says it (GroupingBook) the lowest number counts always: they
-// hear of a change one after the other, and a phase has ended when it has for the last. One thread
-// at a time.
+// hear of a change one after the other, and a phase has ended when it has for the last. As long as
+// an owner of one of its pods cannot be read all of its pods that are known are needed: none of
+// them is more than it has to have. One thread at a time.
 #pragma once
 
 #include <map>
@@ -36,6 +37,7 @@ class DeclaredGangs {
     std::vector<cluster::RoleMinimum> roles = {};
     int64_t ended = 0;
     bool by_owner = false;
+    std::string unreadable = {};
     std::string attempts_of = {};
     bool keeps_rest = false;
     int64_t starts_with = 0;

@@ -122,6 +122,15 @@ class Judge {
     }
   }
 
+  // It waits with the others of that owner, whatever else they are.
+  Grouping Wait() const {
+    if (WishOf(chain_).off) return Alone(std::string(kGroupingOff) + " is \"false\"");
+    const OwnerKey& owner = *chain_.unreadable;
+    Grouping grouping = Said(Grouping::Kind::kUnreadable, owner.Shown() + ": " + chain_.why);
+    Name(owner, {}, {}, &grouping);
+    return grouping;
+  }
+
   Grouping Run() {
     const Wish wish = WishOf(chain_);
     if (!wish.defect.empty()) return Refused(wish.defect);
@@ -187,7 +196,7 @@ class Judge {
     }
     if (!min_member) {
       if (chain_.links.size() > 1) return Alone(owner->Shown() + " runs its own pods one by one");
-      if (chain_.unreadable) return Alone("its owner " + owner->Shown() + " may not be read");
+      if (chain_.unreadable) return Alone("its owner " + owner->Shown() + " cannot be read");
       return Alone("no grouping rule is for " + owner->kind + " of " + owner->group());
     }
     Grouping grouping;
@@ -256,7 +265,8 @@ class Judge {
 
 }  // namespace
 
-Grouping JudgeGrouping(const JsonNode& pod, const GroupingRules& rules, const OwnerLookup& lookup) {
+Grouping JudgeGrouping(const JsonNode& pod, const GroupingRules& rules, const OwnerLookup& lookup,
+                       cluster::UnreadableOwners unreadable) {
   if (NamesPodGroup(pod)) return Said(Grouping::Kind::kLinked, "the pod names its PodGroup");
   const OwnerLookup nobody = [](const OwnerKey&) { return OwnerRead{}; };
   const OwnerChain itself = FollowOwners(pod, {}, nobody);
@@ -268,10 +278,13 @@ Grouping JudgeGrouping(const JsonNode& pod, const GroupingRules& rules, const Ow
     grouping.next = chain.unread;
     return grouping;
   }
+  const bool waits = unreadable == cluster::UnreadableOwners::kWait || !chain.lasts;
+  if (chain.unreadable && waits && !own.min_member && own.defect.empty())
+    return Judge(chain).Wait();
   Grouping grouping = Judge(chain).Run();
   grouping.owner_gone = chain.owner_gone;
   if (chain.unreadable) {
-    grouping.note = chain.unreadable->Shown() + " may not be read: what it and its owners say of " +
+    grouping.note = chain.unreadable->Shown() + " cannot be read: what it and its owners say of " +
                     "gangs does not count";
   }
   return grouping;

@@ -32,11 +32,12 @@ struct Grouping {
     kAlone,      // for `reason`
     kNotMember,  // alone, although its owner's other pods are a gang, for `reason`
     kGang,
-    kRefused,  // asked for is what can never start, for `reason`; `key` may be empty
+    kRefused,     // asked for is what can never start, for `reason`; `key` may be empty
+    kUnreadable,  // an owner cannot be read, for `reason`; `key` is of the pods that wait for it
   };
   Kind kind = Kind::kAlone;
   std::string reason;  // in plain words
-  std::string note;    // an owner may not be read, so that what is above it does not count
+  std::string note;    // an owner cannot be read, so that what is above it does not count
   std::optional<OwnerKey> next;
   bool owner_gone = false;  // the pod is about to be removed
 
@@ -56,7 +57,10 @@ struct Grouping {
   std::optional<int64_t> makes;  // how many pods its owner makes; also of one that is refused
 };
 
+// Where an owner cannot be read the word of the pod itself counts, if it says how many its gang
+// needs or that it is in none; else `unreadable` says what follows.
 Grouping JudgeGrouping(const JsonNode& pod, const cluster::GroupingRules& rules,
-                       const OwnerLookup& lookup);
+                       const OwnerLookup& lookup,
+                       cluster::UnreadableOwners unreadable = cluster::UnreadableOwners::kWait);
 
 }  // namespace muster::kube

@@ -181,10 +181,11 @@ Grouping GroupingBook::LookAt(const PodUid& uid, const JsonNode& pod, Entry& ent
     alone.reason = "gangs.byOwner of the policy is false";
     return alone;
   }
-  Grouping grouping = JudgeGrouping(pod, settings_->rules, [&](const OwnerKey& key) {
+  const OwnerLookup look = [&](const OwnerKey& key) {
     entry.owners.push_back(key);
     return owners_.Look(key);
-  });
+  };
+  Grouping grouping = JudgeGrouping(pod, settings_->rules, look, settings_->unreadable);
   Use(uid, entry);
   return grouping;
 }
@@ -199,7 +200,8 @@ bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
     grouping = LookAt(uid, text->root(), entry);
   entry.judged = true;
   const bool was_gang = entry.grouping.kind == Grouping::Kind::kGang;
-  const bool unread = grouping.kind == Grouping::Kind::kUnread;
+  const bool unread =
+      grouping.kind == Grouping::Kind::kUnread || grouping.kind == Grouping::Kind::kUnreadable;
   const bool refused_late = grouping.kind == Grouping::Kind::kRefused && entry.pod->bound();
   // What runs is held to no more than its owner still makes.
   if (was_gang && refused_late && grouping.makes && *grouping.makes < entry.grouping.minimum) {
@@ -230,6 +232,11 @@ std::optional<Pod> GroupingBook::Tell(Entry& entry) {
     pod.pod_group = grouping.key.name;
     pod.declared_min_member = grouping.minimum;
     if (!grouping.role.empty()) pod.role = grouping.role;
+  }
+  if (grouping.kind == Grouping::Kind::kUnreadable) {
+    pod.pod_group = pod.bound() ? pod.bound_in : grouping.key.name;
+    pod.declared_min_member = pod.pod_group.empty() ? 0 : 1;
+    if (pod.pod_group.empty()) pod.alone = grouping.reason;
   }
   const bool alone =
       grouping.kind == Grouping::Kind::kAlone || grouping.kind == Grouping::Kind::kNotMember;

@@ -4,6 +4,7 @@
 //
 //   pod as read ──▶ Join ──▶ pod as it is to be told: pod_group, role, declared_min_member, defect
 //                    │ its owners are not read yet: withheld, until Learn or Start
+//                    │ one of them cannot be: told in a gang of all that wait for it, and why
 //   owner as read ──▶ Learn ──▶ its pods, where that makes a difference
 //
 // 1. A pod that is bound, or may be by the hand of another leader, is withheld only before Start:
@@ -12,7 +13,11 @@
 //    that names none any more (--cascade=orphan) is alone.
 //    One that was told and is withheld again, because rules or owners are others now, is withdrawn.
 // 3. A gang that can never start is said by the defect of its pods, but of those that are bound.
-// 4. A restart forgets all of it; it follows from the objects again.
+// 4. A pod whose owner cannot be read is started by nobody: it is told in a gang that waits until
+// it
+//    can be, with the reason (Grouping::Kind::kUnreadable), unless the settings say otherwise. One
+//    that is bound is told in the gang in which it was bound, where it says that, else alone.
+// 5. A restart forgets all of it; it follows from the objects again.
 //
 // Pure; one thread at a time.
 #pragma once
@@ -36,6 +41,7 @@ struct GroupingSettings {
   cluster::GroupingRules rules;
   std::vector<std::string> scheduler_names;  // of Muster's pods
   bool by_owner = true;                      // false: every pod is alone, and no owner is read
+  cluster::UnreadableOwners unreadable = cluster::UnreadableOwners::kWait;
 };
 
 // What grouping rules may look at of a pod, as JSON: its labels, its owners, its node, and of its

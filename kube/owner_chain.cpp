@@ -98,13 +98,15 @@ OwnerChain FollowOwners(const JsonNode& pod, const GroupingRules& rules,
           "it has more than " + std::to_string(kMostOwners) + " owners, one above the other";
       return chain;
     }
-    const OwnerRead read = lookup(link.key);
+    OwnerRead read = lookup(link.key);
     if (read.state == OwnerRead::State::kUnread) {
       chain.unread = std::move(link.key);
       return chain;
     }
     if (read.state == OwnerRead::State::kForbidden) {
       chain.unreadable = std::move(link.key);
+      chain.why = std::move(read.why);
+      chain.lasts = read.lasts;
       return chain;
     }
     const bool known = read.state == OwnerRead::State::kKnown && read.object != nullptr &&

@@ -33,11 +33,13 @@ struct OwnerRead {
   enum class State {
     kKnown,
     kGone,       // the API server has no such object
-    kForbidden,  // Muster may not read it, or its kind is not served
+    kForbidden,  // it cannot be read, for `why`
     kUnread,     // nobody has asked yet
   };
   State state = State::kUnread;
   const JsonNode* object = nullptr;  // of kKnown
+  std::string why = {};              // of kForbidden, for people
+  bool lasts = true;                 // of kForbidden: it is refused, or has failed for long
 };
 using OwnerLookup = std::function<OwnerRead(const OwnerKey&)>;
 
@@ -55,7 +57,9 @@ struct OwnerChain {
   std::vector<OwnerLink> links;        // the pod itself, its owner, the owner's owner, …
   std::optional<OwnerKey> unread;      // it must be read before more can be said
   std::optional<OwnerKey> beyond;      // the owner of the last link: no rule names its kind
-  std::optional<OwnerKey> unreadable;  // or it may not be read
+  std::optional<OwnerKey> unreadable;  // or it cannot be read
+  std::string why;                     // that is, for people
+  bool lasts = false;                  // as in OwnerRead
   std::string broken;                  // or why the owners say nothing about the pod; empty: fine
   bool owner_gone = false;             // because of this
 };

@@ -42,6 +42,15 @@ Result<Json> Trimmed(Json whole, const std::string& kind) {
   return Json::Parse(text, kMaxOwnerBytes, kind);
 }
 
+// As rules of RBAC name it: "jobs of group batch".
+std::string ResourceInRules(const OwnerRequest& request) {
+  const std::string_view path = request.path;
+  const size_t name = path.rfind('/');
+  const size_t begin = name == std::string_view::npos ? name : path.rfind('/', name - 1);
+  if (begin == std::string_view::npos) return request.key.kind;
+  return std::string(path.substr(begin + 1, name - begin - 1)) + " of group " + request.key.group();
+}
+
 }  // namespace
 
 OwnerAnswer ReadOwner(ApiCaller& api, const OwnerRequest& request) {
@@ -60,8 +69,11 @@ OwnerAnswer ReadOwner(ApiCaller& api, const OwnerRequest& request) {
   // Of a kind that is not served the server says that without a reason.
   if (reply->status == kHttpNotFound && StatusReason(*reply) == "NotFound")
     return {Kind::kGone, nullptr, {}};
-  const bool refused = reply->status == kHttpNotFound || reply->status == kHttpForbidden;
-  return {refused ? Kind::kRefused : Kind::kFailed, nullptr, DescribeReply(*reply)};
+  if (reply->status == kHttpForbidden)
+    return {Kind::kRefused, nullptr, "Muster lacks the right to get " + ResourceInRules(request)};
+  if (reply->status == kHttpNotFound)
+    return {Kind::kRefused, nullptr, "the API server does not serve " + ResourceInRules(request)};
+  return {Kind::kFailed, nullptr, DescribeReply(*reply)};
 }
 
 }  // namespace muster::kube

@@ -17,6 +17,7 @@ namespace {
 // When what was never read is due: what only ended pods need comes after what others wait for.
 constexpr Time kFirst(0);
 constexpr Time kLast(1);
+constexpr size_t kMostName = 64;  // of one that is none, in a message
 
 // Pods name their owners, and anybody may write a pod: no name may lead out of its place in a path.
 bool PlainName(std::string_view name) {
@@ -63,7 +64,8 @@ OwnerRead OwnerTable::Look(const OwnerKey& key) const {
   const auto found = owners_.find(key);
   if (found != owners_.end()) {
     const Owner& owner = found->second;
-    return {owner.state, owner.object == nullptr ? nullptr : &owner.object->root()};
+    return {owner.state, owner.object == nullptr ? nullptr : &owner.object->root(), owner.why,
+            owner.lasts};
   }
   return {};
 }
@@ -109,9 +111,10 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
     owner.path = PathOf(key, rules);
     if (key.kind == "Pod") pods_.emplace(key.uid, key);
     if (owner.path.empty()) {
-      owner.state = OwnerRead::State::kForbidden;
-    } else if (refused_until_.contains(KindOf(key))) {
-      owner.state = OwnerRead::State::kForbidden;
+      MarkUnreadable(owner, "no name of an object is such: " + key.name.substr(0, kMostName), true);
+    } else if (const auto refused = refused_until_.find(KindOf(key));
+               refused != refused_until_.end()) {
+      MarkUnreadable(owner, refused->second.why, true);
       SetDue(key, owner, kFirst);
     } else {
       SetDue(key, owner, need == Need::kEnded ? kLast : kFirst);
@@ -165,12 +168,12 @@ std::optional<OwnerRequest> OwnerTable::Take(Time now) {
     const OwnerKey key = due_.begin()->second;
     Owner& owner = owners_.at(key);
     const auto refused = refused_until_.find(KindOf(key));
-    if (refused != refused_until_.end() && now < refused->second) {
-      SetDue(key, owner, refused->second);
+    if (refused != refused_until_.end() && now < refused->second.until) {
+      SetDue(key, owner, refused->second.until);
       continue;
     }
     // The others of its kind wait for what is said of this one.
-    if (refused != refused_until_.end()) refused->second = now + options_.refused_for;
+    if (refused != refused_until_.end()) refused->second.until = now + options_.refused_for;
     SetDue(key, owner, Time::Never());
     owner.reading = true;
     return OwnerRequest{key, owner.path};
@@ -195,7 +198,8 @@ OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Ti
   const bool served =
       answer.kind == OwnerAnswer::Kind::kRead || answer.kind == OwnerAnswer::Kind::kGone;
   if (served) EndRefusal(KindOf(key), now);
-  if (answer.kind == OwnerAnswer::Kind::kRefused) learnt.pods = BeginRefusal(KindOf(key), now);
+  if (answer.kind == OwnerAnswer::Kind::kRefused)
+    learnt.pods = BeginRefusal(KindOf(key), answer.why, now);
   bool any = !learnt.pods.empty();
   const auto found = owners_.find(key);
   if (found != owners_.end()) {
@@ -211,9 +215,9 @@ OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Ti
       changed = LearnObject(owner, std::move(answer.object));
       SetDue(key, owner, stale ? now + options_.again_after : NextRead(owner, now));
     } else if (answer.kind == OwnerAnswer::Kind::kRefused) {
-      SetDue(key, owner, now + options_.refused_for);
+      SetDue(key, owner, refused_until_.at(KindOf(key)).until);
     } else {
-      changed = any = LearnFailure(key, owner, now);
+      changed = any = LearnFailure(key, owner, answer.why, now);
     }
     if (changed) {
       for (const auto& [pod, need] : owner.pods) learnt.pods.push_back(pod);
@@ -230,15 +234,26 @@ void OwnerTable::EndRefusal(const Kind& kind, Time now) {
   }
 }
 
-std::vector<PodUid> OwnerTable::BeginRefusal(const Kind& kind, Time now) {
+void OwnerTable::MarkUnreadable(Owner& owner, const std::string& why, bool lasts) {
+  owner.state = OwnerRead::State::kForbidden;
+  owner.why = why;
+  owner.lasts = lasts;
+}
+
+std::vector<PodUid> OwnerTable::BeginRefusal(const Kind& kind, const std::string& why, Time now) {
   // Nobody has asked for those any more.
   std::erase_if(refused_until_,
-                [&](const auto& one) { return one.second + options_.refused_for < now; });
-  refused_until_[kind] = now + options_.refused_for;
+                [&](const auto& one) { return one.second.until + options_.refused_for < now; });
+  Refusal& refusal = refused_until_[kind];
+  const int doublings = std::min(refusal.times++, 10);
+  refusal.why = why;
+  refusal.until =
+      now + std::min(options_.refused_first * (int64_t{1} << doublings), options_.refused_for);
   std::vector<PodUid> pods;
   for (auto& [key, owner] : owners_) {
-    if (KindOf(key) != kind || owner.state != OwnerRead::State::kUnread) continue;
-    owner.state = OwnerRead::State::kForbidden;
+    const bool fails = owner.state == OwnerRead::State::kForbidden && !owner.lasts;
+    if (KindOf(key) != kind || (owner.state != OwnerRead::State::kUnread && !fails)) continue;
+    MarkUnreadable(owner, why, true);
     for (const auto& [pod, need] : owner.pods) pods.push_back(pod);
   }
   return pods;
@@ -249,19 +264,25 @@ bool OwnerTable::LearnObject(Owner& owner, std::shared_ptr<const Json> object) {
   owner.state = object == nullptr ? OwnerRead::State::kGone : OwnerRead::State::kKnown;
   std::string version = object == nullptr ? "" : VersionOf(*object);
   const bool same = before == owner.state && version == owner.version;
+  owner.why.clear();
+  owner.lasts = false;
   owner.object = std::move(object);
   owner.version = std::move(version);
   return !same;
 }
 
-bool OwnerTable::LearnFailure(const OwnerKey& key, Owner& owner, Time now) {
+bool OwnerTable::LearnFailure(const OwnerKey& key, Owner& owner, const std::string& why, Time now) {
   if (owner.failures == 0) owner.failing_since = now;
   const int doublings = std::min(owner.failures++, 10);
   const auto wait = std::min(options_.retry_first * (int64_t{1} << doublings), options_.retry_most);
   SetDue(key, owner, now + wait);
-  if (owner.state != OwnerRead::State::kUnread) return false;
-  if (now - owner.failing_since < options_.patience) return false;
-  owner.state = OwnerRead::State::kForbidden;
+  const bool known = owner.state == OwnerRead::State::kKnown ||
+                     owner.state == OwnerRead::State::kGone || owner.lasts;
+  const Duration fails_for = now - owner.failing_since;
+  const bool lasts = fails_for >= options_.patience;
+  const bool shown = owner.state == OwnerRead::State::kForbidden;
+  if (known || fails_for < options_.shown_after || (shown && !lasts)) return false;
+  MarkUnreadable(owner, why, lasts);
   return true;
 }
 
@@ -269,8 +290,7 @@ std::string OwnerTable::SayOnce(const OwnerKey& key, const std::string& why) {
   const std::string kind = key.kind + " of " + key.group();
   if (!said_.insert(kind).second) return {};
   return "owners of kind " + kind +
-         " cannot be read, what they and their owners say of gangs does " + "not count (" + why +
-         ")";
+         " cannot be read, and what they and their owners say of gangs is not known (" + why + ")";
 }
 
 }  // namespace muster::kube

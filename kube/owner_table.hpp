@@ -12,8 +12,10 @@
 //     such reads come `between_looks` apart on average.
 //
 // An owner that was read once stays known by what was read last until it is gone. Before that,
-// reads that fail for `patience` count as a refusal. What is refused is asked again after
-// `refused_for`, by one owner of its kind and namespace, and is said once for each kind.
+// reads that fail are told after `shown_after`, and last after `patience`, as a refusal does at
+// once. What is refused is asked again by one owner of its kind and namespace, after
+// `refused_first` and then ever more rarely, every `refused_for` in the end, and is said once for
+// each kind.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +62,9 @@ class OwnerTable {
     cluster::Duration between_looks = cluster::Duration(50);
     cluster::Duration retry_first = cluster::Duration(500);
     cluster::Duration retry_most = cluster::Duration(15'000);
+    cluster::Duration shown_after = cluster::Duration(3'000);
     cluster::Duration patience = cluster::Duration(60'000);
+    cluster::Duration refused_first = cluster::Duration(5'000);
     cluster::Duration refused_for = cluster::Duration(60'000);
   };
   // How much the pods of an owner depend on it.
@@ -97,6 +101,8 @@ class OwnerTable {
     OwnerRead::State state = OwnerRead::State::kUnread;
     std::shared_ptr<const Json> object;
     std::string version;
+    std::string why;     // of kForbidden, as in OwnerRead
+    bool lasts = false;  // likewise
     std::string path;
     std::map<cluster::PodUid, Need> pods;  // that need it
     cluster::Time due = cluster::Time::Never();
@@ -107,6 +113,11 @@ class OwnerTable {
     int failures = 0;
   };
   using Kind = std::pair<std::string, std::string>;  // "batch/v1 Job", namespace
+  struct Refusal {
+    cluster::Time until;
+    std::string why;
+    int times = 0;  // in a row
+  };
 
   static Kind KindOf(const OwnerKey& key);
   void SetDue(const OwnerKey& key, Owner& owner, cluster::Time due);
@@ -116,9 +127,11 @@ class OwnerTable {
   cluster::Time NextRead(const Owner& owner, cluster::Time now) const;
   // Whether its pods are to be judged again.
   bool LearnObject(Owner& owner, std::shared_ptr<const Json> object);
-  bool LearnFailure(const OwnerKey& key, Owner& owner, cluster::Time now);
+  bool LearnFailure(const OwnerKey& key, Owner& owner, const std::string& why, cluster::Time now);
+  static void MarkUnreadable(Owner& owner, const std::string& why, bool lasts);
   void EndRefusal(const Kind& kind, cluster::Time now);
-  std::vector<cluster::PodUid> BeginRefusal(const Kind& kind, cluster::Time now);
+  std::vector<cluster::PodUid> BeginRefusal(const Kind& kind, const std::string& why,
+                                            cluster::Time now);
   std::string SayOnce(const OwnerKey& key, const std::string& why);
 
   const Options options_;
@@ -126,7 +139,7 @@ class OwnerTable {
   std::map<cluster::PodUid, std::vector<OwnerKey>> used_by_;
   std::map<std::string, OwnerKey> pods_;  // owners that are pods, by UID
   std::set<std::pair<cluster::Time, OwnerKey>> due_;
-  std::map<Kind, cluster::Time> refused_until_;
+  std::map<Kind, Refusal> refused_until_;
   std::set<std::string> said_;  // kinds
 };
 

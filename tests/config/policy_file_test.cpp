@@ -226,6 +226,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "queues[].backfill.withoutCheckpoint",
                                   "gangs",
                                   "gangs.byOwner",
+                                  "gangs.unreadableOwners",
                                   "gangs.maxMembers",
                                   "gangs.strictOrder",
                                   "gangs.preemption",

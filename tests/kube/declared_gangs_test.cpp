@@ -166,5 +166,30 @@ TEST_CASE("of pods whose owner says it the least minimum counts, with its roles"
   CHECK(tell("a", 3, {{"leader", 1}, {"worker", 2}}) == "3 leader 1 worker 2");
 }
 
+TEST_CASE("as long as an owner of one pod cannot be read all that are known are needed",
+          "[kube][declared]") {
+  DeclaredGangs gangs;
+  Grouping unreadable;
+  unreadable.kind = Grouping::Kind::kUnreadable;
+  unreadable.reason = "Job g: no right";
+  Grouping known;
+  known.kind = Grouping::Kind::kGang;
+  const auto tell = [&](const cluster::Pod& pod, const Grouping& by) {
+    const auto facts = gangs.Observe(engine::Fact(pod), &by);
+    REQUIRE(facts.size() == 1);
+    return std::get<cluster::PodGroup>(facts.front());
+  };
+  CHECK(tell(Pod("a", 1), unreadable).min_member == 1);
+  const cluster::PodGroup two = tell(Pod("b", 1), unreadable);
+  CHECK(two.min_member == 2);
+  CHECK(two.unreadable == "Job g: no right");
+  // They hear of it one after the other.
+  CHECK(tell(Pod("a", 4), known).unreadable == "Job g: no right");
+  const cluster::PodGroup four = tell(Pod("b", 4), known);
+  CHECK(four.min_member == 4);
+  CHECK(four.unreadable.empty());
+  CHECK(four.uid == two.uid);
+}
+
 }  // namespace
 }  // namespace muster::kube

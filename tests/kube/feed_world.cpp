@@ -223,6 +223,7 @@ void FeedWorld::Note(const engine::Fact& fact) {
   if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
     line = std::string(group->declared ? "declared gang " : "podgroup ") + group->key.ToString() +
            " of " + std::to_string(group->min_member);
+    if (!group->unreadable.empty()) line += " waits: " + group->unreadable;
   }
   if (const auto* request = std::get_if<cluster::ProvisioningRequest>(&fact)) {
     line = "request " + request->key.ToString() + " " + cluster::ToString(request->state);

@@ -3,10 +3,9 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "config/grouping_file.hpp"
-#include "kube/decode.hpp"
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
+#include "tests/kube/grouping_book_world.hpp"
 
 namespace muster::kube {
 namespace {
@@ -15,85 +14,8 @@ using cluster::Duration;
 using cluster::PodUid;
 using cluster::Time;
 
-std::shared_ptr<const Json> Object(const std::string& json) {
-  auto parsed = Json::Parse(json, size_t{1} << 20U, "object");
-  REQUIRE(parsed.ok());
-  return std::make_shared<const Json>(*std::move(parsed));
-}
-
-std::string JobJson(const std::string& name, int parallelism, int version = 1) {
-  const std::string count = std::to_string(parallelism);
-  return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name +
-         R"(","namespace":"team","uid":"uid-)" + name + R"(","resourceVersion":")" +
-         std::to_string(version) + R"("},"spec":{"completionMode":"Indexed","parallelism":)" +
-         count + R"(,"completions":)" + count + "}}";
-}
-
-struct PodOptions {
-  std::string job = "train";
-  bool gated = false;
-  std::string node = {};
-  std::string scheduler = "muster";
-  std::string phase = "Pending";
-};
-
-std::string PodJson(const std::string& name, const PodOptions& options) {
-  return R"({"metadata":{"name":")" + name + R"(","namespace":"team","uid":"uid-)" + name +
-         R"(","resourceVersion":"7","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job",)" +
-         R"("name":")" + options.job + R"(","uid":"uid-)" + options.job +
-         R"(","controller":true}]},"spec":{"schedulerName":")" + options.scheduler + "\"" +
-         (options.node.empty() ? "" : R"(,"nodeName":")" + options.node + "\"") +
-         (options.gated ? R"(,"schedulingGates":[{"name":"muster.dev/gang"}])" : "") +
-         R"(,"containers":[{"name":"main"}]},"status":{"phase":")" + options.phase + "\"}}";
-}
-
-// A book with the rules that ship, at a time that the test moves.
-struct World {
-  World() { book.Set({config::ShippedGroupingRules(), {"muster"}}); }
-
-  // "team/a: alone", "team/a: job:train… of 4", "team/a: defect …", or "withheld".
-  std::string See(const std::string& name, const PodOptions& options = {}) {
-    const std::string json = PodJson(name, options);
-    auto pod = DecodePod(json);
-    REQUIRE(pod.ok());
-    const std::string text = GroupingText(Object(json)->root(), *pod);
-    REQUIRE_FALSE(text.empty());
-    book.Keep(pod->uid, std::make_shared<const std::string>(text));
-    const auto told = book.Join(*pod, now);
-    return told ? Shown(*told) : "withheld";
-  }
-  static std::string Shown(const cluster::Pod& pod) {
-    if (!pod.defect.empty()) return pod.key.name + ": defect " + pod.defect;
-    if (pod.pod_group.empty()) return pod.key.name + ": alone";
-    return pod.key.name + ": " + pod.pod_group.substr(0, pod.pod_group.find('~')) + " of " +
-           std::to_string(pod.declared_min_member);
-  }
-  // What is told when the next read is answered so.
-  std::string Answer(OwnerAnswer answer) {
-    const auto request = book.owners().Take(now);
-    REQUIRE(request);
-    read = request->path;
-    ++reads;
-    const GroupingBook::Told told = book.Learn(request->key, std::move(answer), now);
-    std::string text;
-    for (const auto* pods : {&told.first, &told.pods}) {
-      for (const cluster::Pod& pod : *pods) text += Shown(pod) + ";";
-    }
-    for (const std::string& warning : told.warnings) text += "! " + warning + ";";
-    return text;
-  }
-  std::string Answer(const std::string& object) {
-    return Answer(OwnerAnswer{OwnerAnswer::Kind::kRead, Object(object), {}});
-  }
-
-  GroupingBook book;
-  Time now = Time(1'000'000);
-  std::string read;
-  int reads = 0;
-};
-
 TEST_CASE("pods of a Job wait for it to be read, and are told as a gang then", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   CHECK(world.See("a") == "withheld");
   CHECK(world.See("b") == "withheld");
   CHECK(world.book.withheld() == 2);
@@ -105,13 +27,13 @@ TEST_CASE("pods of a Job wait for it to be read, and are told as a gang then", "
 }
 
 TEST_CASE("ten thousand pods of a hundred Jobs cost a hundred reads", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   for (int pod = 0; pod < 10'000; ++pod)
     world.See("p" + std::to_string(pod), {.job = "job-" + std::to_string(pod % 100)});
   while (const auto request = world.book.owners().Take(world.now)) {
     ++world.reads;
     world.book.Learn(request->key,
-                     {OwnerAnswer::Kind::kRead, Object(JobJson(request->key.name, 100)), {}},
+                     {OwnerAnswer::Kind::kRead, OwnerJson(JobJson(request->key.name, 100)), {}},
                      world.now);
   }
   CHECK(world.reads == 100);
@@ -120,7 +42,7 @@ TEST_CASE("ten thousand pods of a hundred Jobs cost a hundred reads", "[kube][gr
 }
 
 TEST_CASE("an owner that is no longer needed is forgotten", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.Answer(JobJson("train", 2));
   world.book.Forget(PodUid("uid-a"), world.now);
@@ -130,7 +52,7 @@ TEST_CASE("an owner that is no longer needed is forgotten", "[kube][grouping]") 
 
 TEST_CASE("a Job that grows is followed when more pods come than it was to have",
           "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.See("b");
   world.Answer(JobJson("train", 2));
@@ -142,7 +64,7 @@ TEST_CASE("a Job that grows is followed when more pods come than it was to have"
 }
 
 TEST_CASE("a Job that shrinks is followed when a pod of it goes", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   for (const char* pod : {"a", "b", "c"}) world.See(pod);
   world.Answer(JobJson("train", 3));
   world.now = world.now + Duration(5'000);
@@ -152,7 +74,7 @@ TEST_CASE("a Job that shrinks is followed when a pod of it goes", "[kube][groupi
 
 TEST_CASE("an owner is read again now and then while its pods wait, seldom while they run",
           "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.See("b");
   world.Answer(JobJson("train", 2));
@@ -168,7 +90,7 @@ TEST_CASE("an owner is read again now and then while its pods wait, seldom while
 }
 
 TEST_CASE("looks at many owners are spread over a longer time", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   constexpr int kJobs = 3'000;
   for (int job = 0; job < kJobs; ++job)
     world.See("p" + std::to_string(job), {.job = "job-" + std::to_string(job)});
@@ -178,7 +100,7 @@ TEST_CASE("looks at many owners are spread over a longer time", "[kube][grouping
     while (const auto request = world.book.owners().Take(world.now)) {
       ++reads;
       world.book.Learn(request->key,
-                       {OwnerAnswer::Kind::kRead, Object(JobJson(request->key.name, 2)), {}},
+                       {OwnerAnswer::Kind::kRead, OwnerJson(JobJson(request->key.name, 2)), {}},
                        world.now);
     }
   }
@@ -187,7 +109,7 @@ TEST_CASE("looks at many owners are spread over a longer time", "[kube][grouping
 }
 
 TEST_CASE("that pods of a Job have ended is told with those that wait", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.See("b", {.node = "n0", .phase = "Running"});
   world.Answer(JobJson("train", 3));
@@ -200,7 +122,7 @@ TEST_CASE("that pods of a Job have ended is told with those that wait", "[kube][
 }
 
 TEST_CASE("a gang's size is followed when what wraps its owner is gone", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   const auto job = [](int parallelism, int version) {
     std::string json = JobJson("train", parallelism, version);
     return json.insert(json.find(R"("resourceVersion")"),
@@ -218,7 +140,7 @@ TEST_CASE("a gang's size is followed when what wraps its owner is gone", "[kube]
 }
 
 TEST_CASE("what pods wait for is read before what only ended pods need", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a", {.job = "a-ended", .node = "n0", .phase = "Succeeded"});
   world.See("b", {.job = "b-both", .node = "n0", .phase = "Succeeded"});
   world.See("c", {.job = "c-waits"});
@@ -229,54 +151,8 @@ TEST_CASE("what pods wait for is read before what only ended pods need", "[kube]
   }
 }
 
-TEST_CASE("an owner that may not be read leaves its pods alone, and is said once for its kind",
-          "[kube][grouping]") {
-  World world;
-  world.See("a");
-  world.See("b", {.job = "other"});
-  const OwnerAnswer refused{OwnerAnswer::Kind::kRefused, nullptr, "HTTP 403 Forbidden"};
-  const std::string told = world.Answer(refused);
-  CHECK_THAT(told, Catch::Contains("a: alone;") && Catch::Contains("b: alone;") &&
-                       Catch::Contains("! owners of kind Job of batch cannot be read, what they "
-                                       "and their owners say of gangs does not count (HTTP 403 "
-                                       "Forbidden);"));
-  CHECK(world.See("c") == "c: alone");
-  CHECK_FALSE(world.book.owners().Take(world.now));
-  world.now = world.now + Duration(60'000);
-  CHECK(world.Answer(refused).empty());  // one of them is asked for
-  CHECK_FALSE(world.book.owners().Take(world.now));
-  world.now = world.now + Duration(60'000);
-  for (int i = 0; i < 2; ++i) {  // the right is there now
-    const auto request = world.book.owners().Take(world.now);
-    REQUIRE(request);
-    world.book.Learn(request->key,
-                     {OwnerAnswer::Kind::kRead, Object(JobJson(request->key.name, 2)), {}},
-                     world.now);
-  }
-  CHECK(world.See("a") == "a: job:train of 2");
-  CHECK(world.See("b", {.job = "other"}) == "b: job:other of 2");
-}
-
-TEST_CASE("reads that fail are tried again, and hold pods up for a minute at most",
-          "[kube][grouping]") {
-  World world;
-  world.See("a");
-  const OwnerAnswer failed{OwnerAnswer::Kind::kFailed, nullptr, "no connection"};
-  const Time begin = world.now;
-  std::string told;
-  while (told.empty()) {
-    told = world.Answer(failed);
-    world.now = std::max(world.now, world.book.owners().NextDue());
-  }
-  CHECK_THAT(told, Catch::StartsWith("a: alone;! owners of kind Job of batch cannot be read"));
-  CHECK(world.now - begin >= Duration(60'000));
-  CHECK(world.now - begin <= Duration(90'000));
-  CHECK(world.reads < 15);
-  CHECK(world.Answer(JobJson("train", 2)) == "a: job:train of 2;");
-}
-
 TEST_CASE("pods that are judged keep their gang when their owner goes", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.Answer(JobJson("train", 2));
   world.now = world.now + Duration(30'000);
@@ -286,7 +162,7 @@ TEST_CASE("pods that are judged keep their gang when their owner goes", "[kube][
 }
 
 TEST_CASE("an owner made anew under its name is another one", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.Answer(JobJson("train", 2));
   world.now = world.now + Duration(30'000);
@@ -298,7 +174,7 @@ TEST_CASE("an owner made anew under its name is another one", "[kube][grouping]"
 
 TEST_CASE("a pod that is not Muster's any more and is bound needs its owners no more",
           "[kube][grouping]") {
-  World world;
+  BookWorld world;
   CHECK(world.See("a", {.gated = true, .scheduler = "other"}) == "withheld");
   CHECK(world.book.owners().size() == 1);
   CHECK(world.See("a", {.node = "n0", .scheduler = "other"}) == "a: alone");
@@ -307,11 +183,11 @@ TEST_CASE("a pod that is not Muster's any more and is bound needs its owners no 
 }
 
 TEST_CASE("a pod that holds something is withheld before the start only", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   CHECK(world.See("a", {.node = "n0", .phase = "Running"}) == "withheld");
   const GroupingBook::Told told = world.book.Start();
   REQUIRE(told.first.size() == 1);
-  CHECK(World::Shown(told.first[0]) == "a: alone");
+  CHECK(BookWorld::Shown(told.first[0]) == "a: alone");
   CHECK(world.See("b", {.node = "n0", .phase = "Running"}) == "b: alone");
   CHECK(world.See("c") == "withheld");
   CHECK(world.Answer(JobJson("train", 3)) ==
@@ -320,7 +196,7 @@ TEST_CASE("a pod that holds something is withheld before the start only", "[kube
 
 TEST_CASE("pods of other schedulers are judged when kube-scheduler asks Muster about them",
           "[kube][grouping]") {
-  World world;
+  BookWorld world;
   const PodOptions other{.scheduler = "default-scheduler"};
   CHECK(world.See("a", other) == "a: alone");
   CHECK_FALSE(world.book.owners().Take(world.now));
@@ -329,7 +205,7 @@ TEST_CASE("pods of other schedulers are judged when kube-scheduler asks Muster a
   CHECK(world.book.Ask(*asked).why == "pod team/a: Job train is not read yet");
   CHECK(world.Answer(JobJson("train", 2)) == "a: job:train of 2;");
   CHECK(world.book.Ask(*asked).why.empty());
-  CHECK(World::Shown(*asked) == "a: job:train of 2");
+  CHECK(BookWorld::Shown(*asked) == "a: job:train of 2");
   auto unseen = DecodePod(PodJson("b", other));
   REQUIRE(unseen.ok());
   CHECK(world.book.Ask(*unseen).why == "pod team/b did not come with the watch yet");
@@ -337,7 +213,7 @@ TEST_CASE("pods of other schedulers are judged when kube-scheduler asks Muster a
 
 TEST_CASE("a minimum that can never be met is the defect of pods that are not placed",
           "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   std::string job = JobJson("train", 2);
   job.insert(job.find(R"("uid")"), R"("annotations":{"muster.dev/min-member":"3"},)");
@@ -347,7 +223,7 @@ TEST_CASE("a minimum that can never be met is the defect of pods that are not pl
 }
 
 TEST_CASE("what runs is held to no more than its owner still makes", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   const auto job = [](int pods) {
     std::string json = JobJson("train", pods, pods);
     return json.insert(json.find(R"("uid")"), R"("annotations":{"muster.dev/min-member":"3"},)");
@@ -361,7 +237,7 @@ TEST_CASE("what runs is held to no more than its owner still makes", "[kube][gro
 }
 
 TEST_CASE("no name of an owner leads out of its place in a path", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   for (const char* name : {"../../secrets/x", "a/b", "a?x=y", "a%2fb", "..", "A b"}) {
     CAPTURE(name);
     CHECK(world.See("pod", {.job = name}) == "pod: alone");
@@ -370,18 +246,18 @@ TEST_CASE("no name of an owner leads out of its place in a path", "[kube][groupi
 }
 
 TEST_CASE("rules that change are followed at once", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.Answer(JobJson("train", 2));
   const GroupingBook::Told told = world.book.Set({{}, {"muster"}});
   REQUIRE(told.pods.size() == 1);
-  CHECK(World::Shown(told.pods[0]) == "a: alone");
+  CHECK(BookWorld::Shown(told.pods[0]) == "a: alone");
   CHECK(world.book.owners().size() == 0);
 }
 
 TEST_CASE("a pod that waits by itself is withdrawn when rules ask for its owner",
           "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.book.Set({config::ShippedGroupingRules(), {"muster"}, false});
   CHECK(world.See("a") == "a: alone");
   CHECK(world.book.TakeWithdrawn().empty());
@@ -397,13 +273,13 @@ TEST_CASE("a pod that waits by itself is withdrawn when rules ask for its owner"
 
 TEST_CASE("a pod that was withdrawn comes back by itself when its owner cannot be read",
           "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.book.Set({config::ShippedGroupingRules(), {"muster"}, false});
   world.See("a");
   world.book.Set({config::ShippedGroupingRules(), {"muster"}});
   REQUIRE(world.book.TakeWithdrawn().size() == 1);
   CHECK_THAT(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kRefused, nullptr, "forbidden"}),
-             Catch::StartsWith("a: alone;"));
+             Catch::StartsWith("a: job:train of 1;"));
   CHECK(world.book.withheld() == 0);
   // It is deleted in the meantime: nothing is left to withdraw.
   world.book.Set({config::ShippedGroupingRules(), {"muster"}, false});
@@ -412,15 +288,15 @@ TEST_CASE("a pod that was withdrawn comes back by itself when its owner cannot b
 }
 
 TEST_CASE("pods that are not Muster's any more are told as they were read", "[kube][grouping]") {
-  World world;
+  BookWorld world;
   world.See("a");
   world.See("b", {.job = "unread"});
   world.Answer(JobJson("train", 2));
   const GroupingBook::Told told = world.book.Set({config::ShippedGroupingRules(), {"other"}});
   REQUIRE(told.pods.size() == 1);
-  CHECK(World::Shown(told.pods[0]) == "a: alone");
+  CHECK(BookWorld::Shown(told.pods[0]) == "a: alone");
   REQUIRE(told.first.size() == 1);
-  CHECK(World::Shown(told.first[0]) == "b: alone");
+  CHECK(BookWorld::Shown(told.first[0]) == "b: alone");
   CHECK(world.book.withheld() == 0);
   CHECK(world.book.owners().size() == 0);
 }

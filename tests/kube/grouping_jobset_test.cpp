@@ -250,11 +250,13 @@ TEST_CASE("a plain torch TrainJob is one gang", "[kube][grouping]") {
       "namespace: team, uid: tj-1, annotations: {muster.dev/min-member: \"3\"}}, spec: {}}");
   CHECK(Told(world, {"node"}) == "jobset:train needs 3 as node, attempt 0");
   world.Forbid("TrainJob");
+  CHECK(Told(world, {"node"}) == "waits as trainjob:train: TrainJob train: no right");
+  world.LetAlone();
   world.Add(JobOf({"node"}));
   const Grouping told = world.Judge(PodTextOf({"node"}));
   CHECK(told.minimum == 4);
   CHECK(told.note ==
-        "TrainJob train may not be read: what it and its owners say of gangs does not count");
+        "TrainJob train cannot be read: what it and its owners say of gangs does not count");
 }
 
 namespace {

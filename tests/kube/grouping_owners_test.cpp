@@ -183,18 +183,51 @@ TEST_CASE("an owner that is not read yet is asked for, one at a time", "[kube][g
   CHECK(further.Told(kPod) == "read JobSet s");
 }
 
-TEST_CASE("an owner that may not be read ends the chain, and that is said", "[kube][grouping]") {
+TEST_CASE("as long as an owner cannot be read its pods wait together", "[kube][grouping]") {
   GroupingWorld world;
   world.Add(Object("batch/v1", "Job", "train", Owned("jobset.x-k8s.io/v1alpha2", "JobSet", "s"),
                    kGroupingOwnersIndexed));
-  world.Forbid("JobSet");
-  CHECK(world.Told(kPod) == "job:train needs 4");
-  CHECK(world.Judge(kPod).note ==
-        "JobSet s may not be read: what it and its owners say of gangs does not count");
-  world.Forbid("Job");
-  CHECK(world.Told(kPod) == "alone: its owner Job train may not be read");
-  CHECK(world.Told(PodText("p", "annotations: {muster.dev/min-member: \"4\"}, " +
-                                    Owned("batch/v1", "Job", "train"))) == "job:train needs 4");
+  const auto off = [](const std::string& more) {
+    return PodText("p", "annotations: {" + more + "}, " + Owned("batch/v1", "Job", "train"));
+  };
+  SECTION("also where one below it was read: that would be a part of the gang") {
+    world.Forbid("JobSet");
+    CHECK(world.Told(kPod) == "waits as jobset:s: JobSet s: no right");
+  }
+  SECTION("by the one that is nearest") {
+    world.Forbid("JobSet");
+    world.Forbid("Job");
+    CHECK(world.Told(kPod) == "waits as job:train: Job train: no right");
+    CHECK(world.Judge(kPod).key ==
+          world.Judge(PodText("q", Owned("batch/v1", "Job", "train"))).key);
+  }
+  SECTION("unless they say themselves what they are") {
+    world.Forbid("Job");
+    CHECK(world.Told(off("muster.dev/gang: \"false\"")) == "alone: muster.dev/gang is \"false\"");
+    CHECK(world.Told(off("muster.dev/min-member: \"4\"")) == "job:train needs 4");
+  }
+  SECTION("or an owner that was read does") {
+    world.Add(Object("batch/v1", "Job", "train",
+                     "annotations: {muster.dev/gang: \"false\"}, " +
+                         Owned("jobset.x-k8s.io/v1alpha2", "JobSet", "s"),
+                     kGroupingOwnersIndexed));
+    world.Forbid("JobSet");
+    CHECK(world.Told(kPod) == "alone: muster.dev/gang is \"false\"");
+  }
+  SECTION("or the policy lets them start alone") {
+    world.LetAlone();
+    world.Forbid("JobSet");
+    CHECK(world.Told(kPod) == "job:train needs 4");
+    CHECK(world.Judge(kPod).note ==
+          "JobSet s cannot be read: what it and its owners say of gangs does not count");
+    world.Forbid("Job");
+    CHECK(world.Told(kPod) == "alone: its owner Job train cannot be read");
+  }
+  SECTION("a kind that no rule names is not asked for") {
+    world.Forbid("Strange");
+    CHECK(world.Told(PodText("p", Owned("example.com/v1", "Strange", "x"))) ==
+          "alone: no grouping rule is for Strange of example.com");
+  }
 }
 
 TEST_CASE("the pods of an owner that is gone are in no gang", "[kube][grouping]") {

@@ -54,7 +54,7 @@ OwnerRead GroupingWorld::Look(const OwnerKey& key) {
   ++reads_;
   CHECK(key.ns == "team");
   if (unread_.contains(key.kind)) return {OwnerRead::State::kUnread, nullptr};
-  if (forbidden_.contains(key.kind)) return {OwnerRead::State::kForbidden, nullptr};
+  if (forbidden_.contains(key.kind)) return {OwnerRead::State::kForbidden, nullptr, "no right"};
   const auto found = objects_.find(key.Shown());
   if (found == objects_.end()) return {OwnerRead::State::kGone, nullptr};
   return {OwnerRead::State::kKnown, &found->second.root()};
@@ -62,7 +62,8 @@ OwnerRead GroupingWorld::Look(const OwnerKey& key) {
 
 Grouping GroupingWorld::Judge(const std::string& pod_yaml) {
   const Json pod = Parsed(pod_yaml);
-  return JudgeGrouping(pod.root(), rules_, [this](const OwnerKey& key) { return Look(key); });
+  const OwnerLookup look = [this](const OwnerKey& key) { return Look(key); };
+  return JudgeGrouping(pod.root(), rules_, look, unreadable_);
 }
 
 std::string GroupingWorld::Told(const std::string& pod_yaml) {
@@ -78,6 +79,9 @@ std::string GroupingWorld::Told(const std::string& pod_yaml) {
       return "no member: " + told.reason;
     case Grouping::Kind::kRefused:
       return "refused: " + told.reason;
+    case Grouping::Kind::kUnreadable:
+      CHECK(told.key.ns == "team");
+      return "waits as " + told.key.name.substr(0, told.key.name.find('~')) + ": " + told.reason;
     case Grouping::Kind::kGang:
       break;
   }

@@ -30,11 +30,13 @@ class GroupingWorld {
   void Remove(const std::string& kind, const std::string& name);
   void Forbid(const std::string& kind) { forbidden_.insert(kind); }
   void Unread(const std::string& kind) { unread_.insert(kind); }
+  // What lasts and cannot be read does not count.
+  void LetAlone() { unreadable_ = cluster::UnreadableOwners::kAlone; }
 
   Grouping Judge(const std::string& pod_yaml);
   // The same in a line:
   //   "jobset:train needs 4 (ps 1, worker 3) as worker, attempt 0"
-  //   "alone: …", "no member: …", "refused: …", "read Job train", "linked"
+  //   "alone: …", "no member: …", "refused: …", "read Job train", "waits as job:train: …", "linked"
   std::string Told(const std::string& pod_yaml);
   int reads() const { return reads_; }
 
@@ -45,6 +47,7 @@ class GroupingWorld {
   std::map<std::string, Json> objects_;  // by "Kind name"
   std::set<std::string> forbidden_;      // kinds
   std::set<std::string> unread_;
+  cluster::UnreadableOwners unreadable_ = cluster::UnreadableOwners::kWait;
   int reads_ = 0;
 };
 

@@ -103,13 +103,15 @@ TEST_CASE("who wrote which field of an owner is not kept", "[kube][feed][groupin
   CHECK(spec.Get("parallelism").Integer(0, 0, 9) == 2);
 }
 
-TEST_CASE("pods of a Job that may not be read are told alone, and that is said once",
+TEST_CASE("pods of a Job that may not be read are told in a gang that waits, and that is said once",
           "[kube][feed][grouping]") {
   OwnedWorld world(Refusal(403, "jobs.batch is forbidden"));
   world.feed->Start();
   REQUIRE(Eventually([&] { return world.synced() == 1; }));
   CHECK(world.Told("pod team/a"));
-  CHECK(world.LastTold("declared gang").empty());
+  CHECK_THAT(
+      world.LastTold("declared gang"),
+      Catch::EndsWith("waits: Job train: Muster lacks the right to get jobs of group batch"));
   const auto warned = world.warned();
   CHECK(std::count_if(warned.begin(), warned.end(), [](const std::string& line) {
           return line.starts_with("owners of kind Job of batch cannot be read");
