@@ -66,6 +66,10 @@ std::optional<int> ParseWhole(std::string_view text, int most) {
   return value;
 }
 
+bool StartsNuma(const ToolLine& line) {
+  return line.first().text.starts_with("GPU[") || line.first().text == "GPU";
+}
+
 // It says itself what it is, so its title does not matter.
 bool IsNumaLine(const ToolLine& line) { return line.Has("(Topology) Numa "); }
 
@@ -161,14 +165,15 @@ Result<size_t> TableReader::ReadTable(TableKind kind, size_t title) {
   return at;
 }
 
-// "GPU[0] : (Topology) Numa Node: 0"
+// "GPU[0] : (Topology) Numa Node: 0"; of early versions "GPU 0 : …"
 Status TableReader::ReadNumaLine(const ToolLine& line) {
   const std::string text = line.Joined();
-  const size_t close = text.find(']');
+  const bool bracket = text.starts_with("GPU[");
+  const size_t close = text.find_first_of(bracket ? "]" : " :", 4);
   const size_t colon = text.rfind(": ");
   const std::string mark = "(Topology) Numa ";
   const size_t what = text.find(mark);
-  if (!text.starts_with("GPU[") || close == std::string::npos || what == std::string::npos ||
+  if (!StartsNuma(line) || close == std::string::npos || what == std::string::npos ||
       colon == std::string::npos || colon < what + mark.size()) {
     return Refuse(line.first().place,
                   "expected \"GPU[0] : (Topology) Numa Node: 0\", found " + Shown(text));
@@ -189,7 +194,7 @@ Status TableReader::ReadNumaLine(const ToolLine& line) {
 Result<size_t> TableReader::ReadNuma(size_t begin) {
   size_t at = begin + 1;
   for (; at < lines_.size() && !TitleOf(lines_[at]); ++at) {
-    if (!lines_[at].first().text.starts_with("GPU[")) break;
+    if (!StartsNuma(lines_[at])) break;
     const Status status = ReadNumaLine(lines_[at]);
     if (!status.ok()) return status.error();
   }

@@ -28,6 +28,12 @@ bool StartsGpu(const ToolLine& line) {
          NumberBeforeColon(line.words[1].text).has_value();
 }
 
+// What stands for the links of a GPU that has none, or none that is up.
+bool SaysNoLinks(const ToolLine& line) {
+  return line.Has("does not have or support N") ||
+         (line.Has("Unable to retrieve N") && line.Has("inActive"));
+}
+
 class ListingReader {
  public:
   ListingReader(const std::vector<ToolLine>& lines, const std::string& source)
@@ -51,6 +57,7 @@ class ListingReader {
     if (StartsGpu(line)) return ReadGpu(line);
     if (line.first().text == "MIG") return ReadMig(line);
     if (line.first().text == "Link") return ReadLink(line);
+    if (SaysNoLinks(line)) return ReadNoLinks(line);
     return Refuse(line, "expected a GPU, a MIG device or an NVLink, found " + Shown(line.Joined()));
   }
 
@@ -112,6 +119,12 @@ class ListingReader {
     }
     if (active) ++machine_.gpus.back().active_links;
     return cluster::Ok{};
+  }
+
+  Status ReadNoLinks(const ToolLine& line) const {
+    if (links_ == 0) return cluster::Ok{};
+    return Refuse(line, machine_.gpus.back().name + " says that it has no links behind " +
+                            std::to_string(links_));
   }
 
   const std::vector<ToolLine>& lines_;

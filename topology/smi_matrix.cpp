@@ -107,6 +107,30 @@ bool LooksLikeCells(const ToolLine& line) {
   });
 }
 
+// Where no "GPU NUMA ID" says which nodes are memory of GPUs. Nodes with CPUs come before all others,
+// so a list such as "0,2-9" beside "1,10-17" has two kinds: what goes on behind a gap, after the
+// last node at which the list of some GPU begins, has no CPUs. Of a list without a gap nobody knows,
+// nor where CPUs are numbered by turns, as nodes are then.
+std::optional<int> FirstMemoryNode(const std::vector<Accelerator>& gpus) {
+  constexpr auto kMostRanges = 2;  // one for each thread of a core
+  int last = -1;
+  std::optional<int> width;  // of the nodes with CPUs that a list begins with
+  for (const Accelerator& gpu : gpus) {
+    if (gpu.numa.empty()) continue;
+    std::vector<int> numa = gpu.numa;
+    std::sort(numa.begin(), numa.end());
+    last = std::max(last, numa.front());
+    int run = 1;
+    while (std::cmp_less(run, numa.size()) && numa[static_cast<size_t>(run)] == numa.front() + run)
+      ++run;
+    if (std::cmp_equal(run, numa.size())) continue;
+    if (gpu.cpus.empty() || std::count(gpu.cpus.begin(), gpu.cpus.end(), ',') >= kMostRanges)
+      return std::nullopt;
+    width = std::min(width.value_or(run), run);
+  }
+  return width ? std::optional(last + *width) : std::nullopt;
+}
+
 class MatrixReader {
  public:
   MatrixReader(const std::vector<ToolLine>& lines, size_t header, const std::string& source)
@@ -207,7 +231,7 @@ Status MatrixReader::AddDevices(const std::vector<Piece>& names) {
     return Refuse(names.front().place,
                   "header: more than " + std::to_string(kMostDevices) + " devices");
   }
-  const std::string prefix = names.front().text.substr(0, 3);
+  const std::string_view prefix = AcceleratorPrefix(names.front().text);
   for (const Piece& name : names) {
     if (std::find(names_.begin(), names_.end(), name.text) != names_.end()) {
       return Refuse(name.place, "header: " + name.text + " is there twice");
@@ -217,12 +241,12 @@ Status MatrixReader::AddDevices(const std::vector<Piece>& names) {
       machine_.nics.push_back({name.text, name.text, {}});
       continue;
     }
-    if (!machine_.nics.empty() || !name.text.starts_with(prefix)) {
+    if (!machine_.nics.empty() || AcceleratorPrefix(name.text) != prefix) {
       return Refuse(name.place, "header: " + name.text + " stands among devices of another kind");
     }
     Accelerator gpu;
     gpu.name = name.text;
-    const int index = ParseNumbers(name.text.substr(3), 1).front();
+    const int index = ParseNumbers(name.text.substr(prefix.size()), 1).front();
     if (index > 4095) return Refuse(name.place, "header: " + name.text + ": number too large");
     gpu.index = static_cast<uint16_t>(index);
     if (!machine_.gpus.empty() && machine_.gpus.back().index >= gpu.index) {
@@ -234,7 +258,9 @@ Status MatrixReader::AddDevices(const std::vector<Piece>& names) {
   if (machine_.gpus.size() > kMostGpus) {
     return Refuse(names.front().place, "header: more than " + std::to_string(kMostGpus) + " GPUs");
   }
-  machine_.tool = prefix == "NPU" ? Tool::kAscend : prefix == "PPU" ? Tool::kPpu : Tool::kNvidia;
+  machine_.tool = prefix == "NPU" || prefix == "Phy-ID" ? Tool::kAscend
+                  : prefix == "PPU"                     ? Tool::kPpu
+                                                        : Tool::kNvidia;
   return cluster::Ok{};
 }
 
@@ -458,12 +484,14 @@ void MatrixReader::SettleNuma() {
     if (gpu.memory_node)
       first_memory = std::min(first_memory.value_or(INT32_MAX), *gpu.memory_node);
   }
-  for (Accelerator& gpu : machine_.gpus) {
-    if (first_memory && !gpu.numa.empty() &&
-        *std::min_element(gpu.numa.begin(), gpu.numa.end()) < *first_memory) {
-      std::erase_if(gpu.numa, [&](int node) { return node >= *first_memory; });
-    }
-  }
+  if (!first_memory) first_memory = FirstMemoryNode(machine_.gpus);
+  const auto drop_memory = [&](std::vector<int>& numa) {
+    if (first_memory && !numa.empty() &&
+        *std::min_element(numa.begin(), numa.end()) < *first_memory)
+      std::erase_if(numa, [&](int node) { return node >= *first_memory; });
+  };
+  for (Accelerator& gpu : machine_.gpus) drop_memory(gpu.numa);
+  for (NetworkDevice& nic : machine_.nics) drop_memory(nic.numa);
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < machine_.nics.size(); ++i) {

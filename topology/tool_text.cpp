@@ -158,7 +158,7 @@ size_t NumberedLength(std::string_view text, std::string_view prefix) {
   return digits == 0 || digits > 5 ? 0 : prefix.size() + digits;
 }
 
-constexpr std::array<std::string_view, 3> kAccelerators = {"GPU", "NPU", "PPU"};
+constexpr std::array<std::string_view, 4> kAccelerators = {"GPU", "NPU", "Phy-ID", "PPU"};
 constexpr std::array<std::string_view, 13> kNics = {
     "NIC",          "mlx4_", "mlx5_", "mlx5_bond_", "mlx5_ib", "mlx5_an", "bnxt_re",
     "bnxt_re_bond", "irdma", "rdmap", "efa_",       "hns_",    "erdma_"};
@@ -215,10 +215,13 @@ bool IsDeviceName(std::string_view text) {
   return !text.empty() && LeadingDeviceName(text).size() == text.size();
 }
 
-bool IsAcceleratorName(std::string_view text) {
-  return IsDeviceName(text) &&
-         std::any_of(kAccelerators.begin(), kAccelerators.end(),
-                     [&](std::string_view prefix) { return text.starts_with(prefix); });
+std::string_view AcceleratorPrefix(std::string_view text) {
+  const auto* found =
+      std::find_if(kAccelerators.begin(), kAccelerators.end(),
+                   [&](std::string_view prefix) { return text.starts_with(prefix); });
+  return found == kAccelerators.end() || !IsDeviceName(text) ? std::string_view() : *found;
 }
+
+bool IsAcceleratorName(std::string_view text) { return !AcceleratorPrefix(text).empty(); }
 
 }  // namespace muster::topology

@@ -39,11 +39,12 @@ cluster::Error Refusal(const std::string& source, Place place, std::string messa
 // Quoted, short and fit for one line.
 std::string Shown(std::string_view text);
 
-// "GPU12", "NPU0", "PPU3", "NIC4", "mlx5_0", "mlx5_bond_1": names that cannot be anything else. The
+// "GPU12", "NPU0", "Phy-ID12", "PPU3", "NIC4", "mlx5_0", "mlx5_bond_1": names that cannot be anything else. The
 // longest one that `text` begins with; empty when there is none.
 std::string_view LeadingDeviceName(std::string_view text);
 bool IsDeviceName(std::string_view text);
-// "GPU12" and the like of other vendors; "NIC0" is none.
+// "GPU" of "GPU12", and the like of other vendors; empty for anything else, such as "NIC0".
+std::string_view AcceleratorPrefix(std::string_view text);
 bool IsAcceleratorName(std::string_view text);
 
 }  // namespace muster::topology

@@ -216,6 +216,63 @@ TEST_CASE("headers and rows of every driver generation", "[topology][copies]") {
     CHECK(machine.At(0, 1).link.type == LinkType::kSio);
     CHECK(machine.At(0, 2).link.type == LinkType::kHccsSwitch);
   }
+  SECTION("Ascend devices named by their physical number, two dies of one package") {
+    const std::string text =
+        "Ascend Topology:\n           Phy-ID12   Phy-ID13   CPU Affinity\n"
+        "Phy-ID12   X          SIO        0-47\nPhy-ID13   SIO        X          0-47\n\n"
+        "Legend:\n\n  X    = Self\n  SIO  = Path traversing the SIO bus\n";
+    const Machine machine = Parsed(text);
+    CHECK(machine.tool == Tool::kAscend);
+    CHECK(machine.gpus[0].index == 12);
+    CHECK(machine.gpus[1].name == "Phy-ID13");
+    CHECK(machine.At(0, 1).link.type == LinkType::kSio);
+    CHECK(Parsed(WriteMachine(machine)) == machine);
+    CHECK_THAT(Message(Replaced(text, "Phy-ID13   CPU", "NPU13   CPU")),
+               Catch::Contains("NPU13 stands among devices of another kind"));
+  }
+}
+
+// Two GPUs at each of two sockets, whose NUMA nodes are listed like that.
+Machine TwoSockets(const std::string& first, const std::string& second,
+                   const std::string& first_cpus = "0-71",
+                   const std::string& second_cpus = "72-143") {
+  std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n";
+  for (int row = 0; row < 4; ++row) {
+    text += "GPU" + std::to_string(row);
+    for (int column = 0; column < 4; ++column) text += row == column ? "\t X " : "\tNV18";
+    text += "\t" + (row < 2 ? first_cpus + "\t" + first : second_cpus + "\t" + second) + "\tN/A\n";
+  }
+  return Parsed(text);
+}
+
+TEST_CASE("NUMA nodes that are memory of GPUs are told from those of the CPUs",
+          "[topology][copies]") {
+  const auto numa = [](const Machine& machine) {
+    return std::pair(machine.gpus[1].numa, machine.gpus[2].numa);
+  };
+  using Numa = std::vector<int>;
+  SECTION("with one node of CPUs at each socket") {
+    CHECK(numa(TwoSockets("0,2-9", "1,10-17")) == std::pair(Numa{0}, Numa{1}));
+    CHECK(numa(TwoSockets("0,2-17", "1,18-33")) == std::pair(Numa{0}, Numa{1}));
+    CHECK(numa(TwoSockets("0,2", "1,10")) == std::pair(Numa{0}, Numa{1}));
+    CHECK(numa(TwoSockets("1,10-17", "0,2-9")) == std::pair(Numa{1}, Numa{0}));
+  }
+  SECTION("where those of the second socket follow at once") {
+    CHECK(numa(TwoSockets("0,10-17", "1-9")) == std::pair(Numa{0}, Numa{1}));
+  }
+  SECTION("with several nodes of CPUs at each socket") {
+    CHECK(numa(TwoSockets("0-1,4-11", "2-3,12-19")) == std::pair(Numa{0, 1}, Numa{2, 3}));
+  }
+  SECTION("where one socket's GPUs are all that there is") {
+    CHECK(numa(TwoSockets("0,2-9", "0,2-9", "0-71", "0-71")) == std::pair(Numa{0}, Numa{0}));
+  }
+  SECTION("but nodes that are all of CPUs stay") {
+    CHECK(numa(TwoSockets("0-3", "4-7")) == std::pair(Numa{0, 1, 2, 3}, Numa{4, 5, 6, 7}));
+    CHECK(numa(TwoSockets("0-1", "0-1", "0-143", "0-143")) == std::pair(Numa{0, 1}, Numa{0, 1}));
+    // Sockets whose CPUs are numbered by turns, and so are their nodes.
+    CHECK(numa(TwoSockets("0,2", "1,3", "0,2,4,6", "1,3,5,7")) ==
+          std::pair(Numa{0, 2}, Numa{1, 3}));
+  }
 }
 
 TEST_CASE("what cannot be understood with certainty is refused with its place",
@@ -294,6 +351,22 @@ TEST_CASE("large and hostile texts are refused at once", "[topology][copies]") {
   }
 }
 
+TEST_CASE("a listing of NVLinks says of some GPUs that they have none", "[topology][copies]") {
+  const std::string line = GENERATE(
+      as<std::string>(), "NVML: Unable to retrieve NVLink information as all links are inActive",
+      "NVML: Unable to retrieve Nvlink information as all links are inActive",
+      "Device does not have or support Nvlink", "Device does not have or support Nvlink.");
+  const std::string text =
+      "GPU 0: RTX A6000 (UUID: GPU-0)\n\t Link 0: 14.062 GB/s\n" + line +
+      "\nGPU 1: RTX A6000 (UUID: GPU-1)\n" + line + "\nGPU 2: RTX A6000 (UUID: GPU-2)\n";
+  CHECK_THAT(Message(text), Catch::Contains("says that it has no links behind"));
+  const Machine machine = Parsed(Replaced(text, "14.062 GB/s\n" + line, "14.062 GB/s"));
+  REQUIRE(machine.gpus.size() == 3);
+  CHECK(machine.gpus[0].active_links == 1);
+  CHECK(machine.gpus[1].active_links == 0);
+  CHECK_FALSE(machine.has_links());
+}
+
 TEST_CASE("AMD's tables contradict neither each other nor themselves", "[topology][copies]") {
   const std::string tables =
       "== Weight between two GPUs ==\n       GPU0  GPU1\nGPU0   0     15\nGPU1   15    0\n\n"
@@ -305,6 +378,12 @@ TEST_CASE("AMD's tables contradict neither each other nor themselves", "[topolog
   const Machine machine = Parsed(tables);
   CHECK(machine.gpus[0].numa == std::vector<int>{0});
   CHECK(machine.gpus[1].numa.empty());
+  // As versions wrote it that had no brackets.
+  CHECK(Parsed(Replaced(Replaced(tables, "GPU[0]", "GPU 0"), "GPU[1]", "GPU 1")) == machine);
+  CHECK(Parsed(Replaced(Replaced(tables, "GPU[0]\t\t:", "GPU 0:"), "== Numa Nodes ==", "")) ==
+        machine);
+  CHECK_THAT(Message(Replaced(tables, "GPU[1]", "GPU 0")), Catch::Contains("is there twice"));
+  CHECK_THAT(Message(Replaced(tables, "GPU[1]", "GPU x")), Catch::Contains("expected numbers"));
   // Without the rules, and without the title.
   CHECK(Parsed(Replaced(Replaced(tables, "== ", ""), " ==", "")) == machine);
   CHECK(Parsed(Replaced(tables, "== Numa Nodes ==", "")) == machine);
