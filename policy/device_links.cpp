@@ -107,9 +107,8 @@ GpuMask DeviceLinks::ChooseOnRails(GpuMask free, size_t count,
 }
 
 std::optional<size_t> DeviceLinks::ChooseOne(std::span<const DeviceAmount> free) const {
-  const GpuMask mask = MaskOf(free);
-  const std::optional<size_t> chosen = topology_->ChooseOne(mask, mask);
-  return chosen ? std::optional(places_[*chosen]) : std::nullopt;
+  const std::vector<size_t> chosen = Choose(free, 1);
+  return chosen.empty() ? std::nullopt : std::optional(chosen.front());
 }
 
 uint32_t DeviceLinks::RingOf(std::span<const DeviceAmount> free, size_t count) const {

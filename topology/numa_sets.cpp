@@ -32,6 +32,7 @@ size_t NumaSets::MostGroups(size_t count) const {
 }
 
 struct NumaSets::Question {
+  const NumaSets& sets;
   const GpuChooser& chooser;
   GpuMask free;
   size_t count;
@@ -43,14 +44,41 @@ struct NumaSets::Question {
   }
   bool Better(GpuMask set, GpuMask than) const {
     const auto worth = [&](GpuMask one) {
-      return std::tuple(chooser.RingOf(one), merit ? merit(one) : 0, chooser.TotalOf(one),
-                        chooser.UsefulnessOf(free & ~one));
+      return std::tuple(chooser.RingOf(one), merit ? merit(one) : 0, chooser.TotalOf(one));
     };
     const auto a = worth(set);
     const auto b = worth(than);
-    return a > b || (a == b && HasLowerPlaces(set, than));
+    if (a != b) return a > b;
+    const auto rest = [&](GpuMask one) {
+      const GpuMask left = free & ~one;
+      return std::pair(sets.RestOf(chooser, left), chooser.UsefulnessOf(left));
+    };
+    const auto left = rest(set);
+    const auto other = rest(than);
+    return left > other || (left == other && HasLowerPlaces(set, than));
   }
 };
+
+NumaSets::Worth NumaSets::BestOf(const GpuChooser& chooser, GpuMask left, size_t count) const {
+  Worth best;
+  const size_t most = MostGroups(count);
+  const auto look = [&](const auto& self, size_t groups, size_t next, GpuMask within) -> void {
+    for (size_t i = next; groups > 0 && i + groups <= groups_.size(); ++i)
+      self(self, groups - 1, i + 1, within | groups_[i]);
+    const GpuMask set = groups > 0 ? 0 : chooser.Choose(left & within, count);
+    if (set != 0) best = std::max(best, Worth{chooser.RingOf(set), chooser.TotalOf(set)});
+  };
+  if (most > 0) look(look, most, 0, 0);
+  return best;
+}
+
+NumaSets::Rest NumaSets::RestOf(const GpuChooser& chooser, GpuMask left) const {
+  constexpr std::array<size_t, 3> kSizes = {8, 4, 2};
+  Rest rest{};
+  for (size_t i = 0; i < kSizes.size() && chooser.exact(); ++i)
+    rest.at(i) = BestOf(chooser, left, kSizes.at(i));
+  return rest;
+}
 
 void NumaSets::Try(const Question& question, size_t groups, size_t next, GpuMask within,
                    GpuMask& best) const {
@@ -66,7 +94,7 @@ void NumaSets::Try(const Question& question, size_t groups, size_t next, GpuMask
 
 GpuMask NumaSets::Choose(const GpuChooser& chooser, GpuMask free, size_t count,
                          const Merit& merit) const {
-  const Question question{chooser, free, count, merit};
+  const Question question{*this, chooser, free, count, merit};
   if (!turns_away()) return question.Best(free);
   GpuMask best = 0;
   if (const size_t groups = MostGroups(count); groups > 0) Try(question, groups, 0, 0, best);

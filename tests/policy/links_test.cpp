@@ -48,6 +48,22 @@ TEST_CASE("a pod goes to the node whose free GPUs have the faster ring", "[polic
   CHECK(PlaceOne(world, MakePod("p").Gpus(2)) == "b:0,3");
 }
 
+TEST_CASE("where a GPU is dead a socket of four healthy ones stays whole", "[policy][links]") {
+  World world;
+  cluster::Node node = Dgx1v("n");
+  node.gpus[2].healthy = false;
+  node.numa_policy = GENERATE(cluster::NumaPolicy::kNone, cluster::NumaPolicy::kSingleNumaNode);
+  world.Add(node);
+  Placer placer(Options{});
+  const auto place = [&](const std::string& pod, int gpus) {
+    const PlaceAnswer answer = world.PlaceAndHold(placer, {world.Ask(MakePod(pod).Gpus(gpus))});
+    return answer.placed ? world.Where(answer).front() : "nowhere";
+  };
+  CHECK(place("pair", 2) == "n:0,3");
+  CHECK(place("one", 1) == "n:1");
+  CHECK(place("four", 4) == "n:4,5,6,7");
+}
+
 TEST_CASE("a node is no candidate where the kubelet would turn the GPUs away", "[policy][links]") {
   World world;
   cluster::Node strict = Dgx1v("a");

@@ -1,6 +1,7 @@
 // Sets of GPUs that the kubelet's topology manager admits, against trying every set.
 #include "topology/numa_sets.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -25,7 +26,74 @@ Machine FourNodes() {
   return Parsed(text);
 }
 
+// Eight GPUs at two sockets: a square of links at each, wide and narrow ones by turns, and wide
+// links between the sockets: 0 to 6 and 1 to 7.
+Machine WideAcross() {
+  const auto link = [](int a, int b) -> std::string {
+    if (a == b) return "X";
+    const int low = std::min(a, b);
+    const int high = std::max(a, b);
+    if (high == low + 6) return "NV2";
+    if (low / 4 != high / 4) return "SYS";
+    if (high == low + 1 && low % 2 == 0) return "NV2";
+    return (low % 4 == 0 && high == low + 3) || (low % 4 == 1 && high == low + 1) ? "NV1" : "SYS";
+  };
+  std::string text;
+  for (int b = 0; b < 8; ++b) text += "\tGPU" + std::to_string(b);
+  text += "\tCPU Affinity\tNUMA Affinity\n";
+  for (int a = 0; a < 8; ++a) {
+    text += "GPU" + std::to_string(a);
+    for (int b = 0; b < 8; ++b) text += "\t" + link(a, b);
+    text += a < 4 ? "\t0-7\t0\n" : "\t8-15\t1\n";
+  }
+  return Parsed(text);
+}
+
 }  // namespace
+
+TEST_CASE("what is left is judged by the sets that are admitted there", "[topology][numa]") {
+  const Machine machine = WideAcross();
+  TopologyCache cache;
+  const auto node = cache.Of({TopologySource::kAnnotation, machine});
+  const GpuChooser& chooser = *node->chooser;
+  // GPU 2 is dead. Without a policy 0, 1, 6 and 7 stay: they have the wider ring.
+  const GpuMask healthy = MaskOf({0, 1, 3, 4, 5, 6, 7});
+  CHECK(chooser.Choose(healthy, 2) == MaskOf({4, 5}));
+  const auto policy = GENERATE(NumaPolicy::kRestricted, NumaPolicy::kSingleNumaNode);
+  const NumaSets sets(machine, policy);
+  const GpuMask pair = sets.Choose(chooser, healthy, 2);
+  CHECK(pair == MaskOf({0, 1}));
+  CHECK(sets.Choose(chooser, healthy & ~pair, 4) == MaskOf({4, 5, 6, 7}));
+  CHECK(sets.Choose(chooser, healthy, 1) == MaskOf({3}));
+}
+
+TEST_CASE("no set with such links leaves a better four behind", "[topology][numa]") {
+  const Machine machine = GENERATE(Parsed(kDgx1v), FourNodes(), WideAcross());
+  TopologyCache cache;
+  const auto node = cache.Of({TopologySource::kAnnotation, machine});
+  const GpuChooser& chooser = *node->chooser;
+  const NumaSets sets(machine, NumaPolicy::kSingleNumaNode);
+  const auto four = [&](GpuMask left) {
+    const GpuMask best = sets.Choose(chooser, left, 4);
+    return std::pair(chooser.RingOf(best), chooser.TotalOf(best));
+  };
+  for (GpuMask free = 1; free < 256; ++free) {
+    for (size_t count = 1; count <= 4; ++count) {
+      const GpuMask got = sets.Choose(chooser, free, count);
+      if (got == 0) continue;
+      const auto left = four(free & ~got);
+      for (GpuMask set = free; set != 0; set = (set - 1) & free) {
+        if (static_cast<size_t>(std::popcount(set)) != count ||
+            !Admits(machine, NumaPolicy::kSingleNumaNode, set) ||
+            chooser.RingOf(set) != chooser.RingOf(got) ||
+            chooser.TotalOf(set) != chooser.TotalOf(got))
+          continue;
+        INFO("free " << free << ", got " << got << ", other " << set);
+        REQUIRE(four(free & ~set) <= left);
+      }
+    }
+  }
+}
 
 TEST_CASE("the chosen set is as good as the best of all that are admitted", "[topology][numa]") {
   const Machine machine = GENERATE(Parsed(kDgx1v), FourNodes());
