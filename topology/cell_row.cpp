@@ -15,7 +15,6 @@ using cluster::Result;
 
 namespace {
 
-constexpr size_t kMostNumbers = 8192;
 constexpr size_t kLongestClass = 8;
 constexpr size_t kLongestValue = 2048;
 

@@ -49,6 +49,7 @@ struct RowCells {
 cluster::Result<RowCells> ReadRow(const Stream& stream, size_t cells, size_t values,
                                   const Piece& label, const std::string& source);
 
+inline constexpr size_t kMostNumbers = 8192;
 // "0-23,48-71": numbers and ranges, each not falling. The numbers; empty for anything else or when
 // there are more than `most`.
 std::vector<int> ParseNumbers(std::string_view list, size_t most);

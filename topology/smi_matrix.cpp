@@ -17,8 +17,6 @@ using cluster::Status;
 
 namespace {
 
-constexpr size_t kMostNumbers = 8192;
-
 enum class Heading { kCpu, kNuma, kMemory };
 
 // Written without blanks and in lower case, rightmost first.
