@@ -26,7 +26,7 @@ DomainOffers::DomainOffers(const std::shared_ptr<const cluster::Snapshot>& nodes
   const Search search = SearchIn(nullptr);
   roles_ = RolesOf(request_.required, shapes_);
   Sort(roles_, RoleOrder::kMostGpus, search);
-  use_.Follow(tx_.free(), fabric_);
+  use_.Follow(tx_.free(), nodes->nodes(), fabric_);
   rooms_ = RoomByDomain(search, roles_, fabric_, use_);
 }
 

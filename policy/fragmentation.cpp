@@ -7,12 +7,17 @@ namespace muster::policy {
 using cluster::NodeIndex;
 using topology::DomainId;
 
-void DomainUse::Follow(const cluster::FreeTable& free,
+void DomainUse::Follow(const cluster::FreeTable& free, const cluster::NodeTable& nodes,
                        const std::shared_ptr<const topology::Fabric>& fabric) {
-  nodes_.Follow(free, fabric, [&](NodeIndex node) -> int64_t {
+  for (uint32_t chunk = 0; chunk < nodes.chunks(); ++chunk) {
+    if (!nodes.SameChunk(nodes_, chunk)) sums_.ForgetChunk(chunk);
+  }
+  nodes_ = nodes;
+  sums_.Follow(free, fabric, [&](NodeIndex node) -> int64_t {
     const size_t gpus = free.gpus(node).size();
-    if (gpus == 0) return 0;
-    return static_cast<size_t>(free.at(node).gpu_whole) < gpus ? kTaken : 1;
+    if (gpus == 0 || nodes[node.value] == nullptr) return 0;
+    const bool whole = static_cast<size_t>(free.at(node).gpu_whole) == gpus;
+    return whole && nodes[node.value]->schedulable() ? 1 : kTaken;
   });
 }
 
@@ -41,6 +46,10 @@ int Losses::CompareSlots(const Opening& a, const Opening& b) const {
 
 int Losses::Compare(const Opening& a, const Opening& b) const {
   if (a.nodes == 0 || b.nodes == 0) return (a.nodes == 0 ? 0 : 1) - (b.nodes == 0 ? 0 : 1);
+  const auto last = [&](const Opening& one) {
+    return one.domain != topology::kNoDomain && use_.FreeIn(one.domain) == 1;
+  };
+  if (last(a) != last(b)) return last(a) ? -1 : 1;
   const int64_t one = LargestLost(a);
   const int64_t other = LargestLost(b);
   if (one != other) return one < other ? -1 : 1;

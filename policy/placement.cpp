@@ -94,7 +94,7 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
                       nullptr, call.conditions);
   std::vector<Role> roles = RolesOf(call.demands, shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
-  memory_->use.Follow(call.tx.base().free(), fabric);
+  memory_->use.Follow(call.tx.base().free(), call.tx.base().nodes(), fabric);
   std::vector<NodeIndex> preferred;
   for (const Demand& demand : call.demands) {
     if (demand.preferred.valid()) preferred.push_back(demand.preferred);
@@ -184,7 +184,7 @@ bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
   }
   const cluster::FreeTable& free = call.tx.base().free();
   const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
-  memory_->use.Follow(free, fabric);
+  memory_->use.Follow(free, call.tx.base().nodes(), fabric);
   const topology::DomainSums& slots = shape.slots[search.memory()].Follow(search, shape, fabric);
   const auto whole = static_cast<size_t>(free.at(best.node).gpu_whole);
   const bool opens = whole == free.gpus(best.node).size();
@@ -262,7 +262,7 @@ std::vector<DomainRoom> Placer::RoomsFor(Transaction& tx, const std::vector<Dema
                       nullptr);
   std::vector<Role> roles = RolesOf(demands, memory_->shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
-  memory_->use.Follow(tx.base().free(), fabric);
+  memory_->use.Follow(tx.base().free(), tx.base().nodes(), fabric);
   return RoomByDomain(search, roles, fabric, memory_->use);
 }
 

@@ -103,13 +103,51 @@ TEST_CASE("a gang leaves a rack that is free as a whole", "[policy][fabric][loss
   CHECK(world.In(world.Put(world.Ranked(2, 4), {"rack", ""}), 2) == "b0 b0");
 }
 
+TEST_CASE("the one node that a rack has left is taken before two that are together",
+          "[policy][fabric][loss]") {
+  // Two nodes are free in c0, which has others in use.
+  Racks world(0, 0, 0);
+  const auto add = [&](const std::string& node) {
+    world.Add(
+        MakeNode(node).Gpus(4).Label("block", node.substr(0, 1)).Label("rack", node.substr(0, 2)));
+  };
+  for (const std::string node : {"c0v", "c0w", "c0x", "c0y"}) add(node);
+  const bool pair_is_whole = GENERATE(false, true);
+  const int pods = GENERATE(1, 2);
+  CAPTURE(pair_is_whole, pods);
+  for (const std::string node : {"c0v", "c0w"}) {
+    if (pair_is_whole)
+      world.state.Remove(cluster::NodeUid(world.state.node(world.Index(node))->uid));
+    else
+      world.Occupy(node, MakePod("x").Gpus(4), {0, 1, 2, 3});
+  }
+  SECTION("where it never had more") { add("d0x"); }
+  SECTION("where the others are down") {
+    add("d0x");
+    world.Add(MakeNode("d0y").Gpus(4).Label("block", "d").Label("rack", "d0").NotReady());
+    world.Add(MakeNode("d0z").Gpus(4).Label("block", "d").Label("rack", "d0").Cordoned());
+  }
+  SECTION("where the others went down later") {
+    for (const std::string node : {"d0x", "d0y", "d0z"}) add(node);
+    cluster::Transaction tx(world.state.TakeSnapshot());
+    CHECK(world.placer.PlaceGang(tx, world.Ranked(2, 2), NodeFilter::kSchedulable, GangTerms{})
+              .placed);
+    world.Add(MakeNode("d0y").Gpus(4).Label("block", "d").Label("rack", "d0").NotReady());
+    world.Add(MakeNode("d0z").Gpus(4).Label("block", "d").Label("rack", "d0").Cordoned());
+  }
+  SECTION("where its block is free as a whole") {
+    for (const std::string node : {"d0x", "d1x", "d1y"}) add(node);
+  }
+  CHECK(world.In(world.Put(world.Ranked(pods, 4 / pods)), 2) == (pods == 1 ? "d0" : "d0 d0"));
+}
+
 TEST_CASE("losses are compared by the largest whole domain, then by slots", "[policy][loss]") {
   Racks world(2, 2, 3);  // a0, a1, b0, b1
   world.Occupy("a0x", MakePod("x").Gpus(1));
   const auto snapshot = world.state.TakeSnapshot();
   const auto& fabric = world.placer.FabricOf(snapshot->nodes());
   DomainUse use;
-  use.Follow(snapshot->free(), fabric);
+  use.Follow(snapshot->free(), snapshot->nodes(), fabric);
   const auto rack = [&](const char* node) { return fabric->Of({0, 1}, world.Index(node)); };
   CHECK(use.FreeIn(rack("a0x")) == 2);
   CHECK(use.TakenIn(rack("a0x")) == 1);
@@ -133,7 +171,7 @@ TEST_CASE("what loses less is one order, whatever opens nodes where", "[policy][
   const auto snapshot = world.state.TakeSnapshot();
   const auto& fabric = world.placer.FabricOf(snapshot->nodes());
   DomainUse use;
-  use.Follow(snapshot->free(), fabric);
+  use.Follow(snapshot->free(), snapshot->nodes(), fabric);
   const Losses losses(*fabric, use);
   std::vector<Opening> openings;
   for (int64_t nodes = 0; nodes < 3; ++nodes) {
@@ -165,7 +203,7 @@ TEST_CASE("what opens no node loses less than what opens one", "[policy][loss]")
   const auto snapshot = world.state.TakeSnapshot();
   const auto& fabric = world.placer.FabricOf(snapshot->nodes());
   DomainUse use;
-  use.Follow(snapshot->free(), fabric);
+  use.Follow(snapshot->free(), snapshot->nodes(), fabric);
   const topology::DomainId rack = fabric->Of({0, 1}, world.Index("a0x"));
   const Losses losses(*fabric, use);
   CHECK(losses.Compare({rack, 0}, {rack, 1}) < 0);
