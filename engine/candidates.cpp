@@ -91,6 +91,7 @@ std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& loss
                           : owners.try_emplace(lost->loss.holder.gang, next_owner++).first->second;
     candidate.held.reserve(lost->pods.size());
     for (const LostPod& pod : lost->pods) candidate.held.push_back(*pod.held);
+    candidate.alike = lost->alike;
     candidates.push_back(std::move(candidate));
   }
   return candidates;
@@ -99,12 +100,26 @@ std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& loss
 VictimChoice Without(const VictimChoice& choice,
                      const std::function<bool(const policy::Candidate&)>& out) {
   std::vector<policy::Candidate> left;
+  using Alike = std::shared_ptr<const std::vector<cluster::Placement>>;
+  std::map<Alike, Alike> alike;  // without those that are out
+  const auto left_of = [&](const policy::Candidate& candidate) {
+    Alike& of = alike[candidate.alike];
+    if (of != nullptr || candidate.alike == nullptr) return of;
+    std::vector<cluster::Placement> some = *candidate.alike;
+    std::erase_if(some, [&](const cluster::Placement& held) {
+      policy::Candidate one = candidate;
+      one.held = {held};
+      return out(one);
+    });
+    return of = std::make_shared<const std::vector<cluster::Placement>>(std::move(some));
+  };
   std::optional<QueueLaw> law;
   if (choice.law != nullptr) law = QueueLaw{choice.law->rights, {}, {}, choice.law->most_gpu_milli};
   for (size_t i = 0; i < choice.list->size(); ++i) {
     const policy::Candidate& candidate = (*choice.list)[i];
     if (out(candidate)) continue;
     left.push_back(candidate);
+    left.back().alike = left_of(candidate);
     if (!law) continue;
     law->holdings.push_back(choice.law->holdings[i]);
     law->gpu_milli.push_back(choice.law->gpu_milli[i]);
@@ -112,6 +127,8 @@ VictimChoice Without(const VictimChoice& choice,
   VictimChoice chosen;
   chosen.list = std::make_shared<const std::vector<policy::Candidate>>(std::move(left));
   if (law) chosen.law = std::make_shared<const QueueLaw>(std::move(*law));
+  chosen.by_place = choice.by_place;
+  chosen.first = choice.first;
   return chosen;
 }
 
@@ -144,8 +161,10 @@ std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
   if (!state.queue_book.on()) return CandidatesByRule(state, PreemptorOf(gang), false);
   QueueCandidates found = FindQueueCandidates(state, gang, false, now);
-  return found.choices.empty() ? std::vector<policy::Candidate>()
-                               : std::move(found.choices.front().candidates);
+  for (LawfulCandidates& choice : found.choices) {
+    if (!choice.by_place) return std::move(choice.candidates);
+  }
+  return {};
 }
 
 namespace {
@@ -171,17 +190,23 @@ KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) 
   known.leaving_only = leaving_only;
   known.version = state.work.version();
   known.generation = state.cluster.generation();
-  const auto add = [&](std::vector<policy::Candidate> list, std::shared_ptr<const QueueLaw> law) {
-    auto shared = std::make_shared<const std::vector<policy::Candidate>>(std::move(list));
-    known.choices.push_back({std::move(shared), nullptr, std::move(law)});
-  };
   if (!by_queue) {
-    add(CandidatesByRule(state, preemptor, leaving_only), nullptr);
+    VictimChoice choice;
+    choice.list = std::make_shared<const std::vector<policy::Candidate>>(
+        CandidatesByRule(state, preemptor, leaving_only));
+    const bool elastic = std::any_of(choice.list->begin(), choice.list->end(),
+                                     [](const auto& one) { return one.alike != nullptr; });
+    known.choices.assign(elastic ? 2 : 1, choice);
+    known.choices.front().by_place = elastic;
     return known;
   }
   QueueCandidates found = FindQueueCandidates(state, gang, leaving_only, now);
-  for (LawfulCandidates& choice : found.choices)
-    add(std::move(choice.candidates), std::move(choice.law));
+  for (LawfulCandidates& choice : found.choices) {
+    auto list =
+        std::make_shared<const std::vector<policy::Candidate>>(std::move(choice.candidates));
+    known.choices.push_back({std::move(list), nullptr, std::move(choice.law), choice.by_place,
+                             std::move(choice.first)});
+  }
   known.shielded = std::move(found.shielded);
   known.refused = std::move(found.refused);
   if (known.shielded.until) state.preemptions.WakeAt(*known.shielded.until);
@@ -197,7 +222,8 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
     return known;
   const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
   for (VictimChoice& choice : known.choices) {
-    if (choice.without == nullptr) choice.without = Without(*choice.list, *snapshot);
+    if (choice.without == nullptr && !choice.by_place)
+      choice.without = Without(*choice.list, *snapshot);
   }
   return known;
 }

@@ -29,6 +29,9 @@ struct VictimChoice {
   std::shared_ptr<const std::vector<policy::Candidate>> list;  // cheapest first
   std::shared_ptr<const cluster::Snapshot> without;  // the cluster when all are gone; null: as yet
   std::shared_ptr<const QueueLaw> law;               // null: any of them together
+  // The order is that of places (policy/by_place.hpp), in which not all may be lawful.
+  bool by_place = false;
+  std::shared_ptr<const cluster::NodeSet> first = nullptr;  // by place: these nodes; null: none
 };
 
 // Without candidates of whom that is so.

@@ -112,9 +112,7 @@ std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Sna
   found.view.missing = best.missing;
   found.view.blocked = best.blocked;
   found.view.gpu_milli = best.gpu_milli;
-  found.victims.reserve(best.victims.size());
-  for (const size_t victim : best.victims)
-    found.victims.push_back(job.candidates[victim].held.front().pod);
+  found.victims = best.pods;
   return found;
 }
 

@@ -1,6 +1,9 @@
 #include "engine/losses.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "engine/defect.hpp"
@@ -76,6 +79,49 @@ std::vector<LostPod> SurplusOf(const EngineState& state, const Gang& gang,
   return taken;
 }
 
+// By role, and by what they hold of which devices.
+class AlikePods {
+ public:
+  AlikePods(const EngineState& state, const std::vector<LostPod>& surplus,
+            const std::vector<LostPod>& bound)
+      : state_(state) {
+    for (const std::vector<LostPod>* pods : {&surplus, &bound}) {
+      for (const LostPod& pod : *pods) pools_[KindOf(pod)].push_back(*pod.held);
+    }
+  }
+  std::shared_ptr<const std::vector<cluster::Placement>> Of(const LostPod& pod) {
+    const Kind kind = KindOf(pod);
+    auto& shared = shared_[kind];
+    if (shared == nullptr)
+      shared = std::make_shared<const std::vector<cluster::Placement>>(std::move(pools_[kind]));
+    return shared;
+  }
+
+ private:
+  using Kind = std::tuple<std::string, cluster::Resources,
+                          std::vector<std::pair<std::string, cluster::DeviceAmount>>>;
+
+  Kind KindOf(const LostPod& pod) const {
+    std::vector<std::pair<std::string, cluster::DeviceAmount>> devices;
+    const cluster::Node* node = state_.cluster.node(pod.held->node);
+    for (const cluster::GpuShare& share : pod.held->gpus) {
+      std::string model;
+      if (node != nullptr) {
+        const auto gpu =
+            std::find_if(node->gpus.begin(), node->gpus.end(),
+                         [&](const cluster::Gpu& one) { return one.index == share.index; });
+        if (gpu != node->gpus.end()) model = gpu->model;
+      }
+      devices.emplace_back(std::move(model), share.taken);
+    }
+    return {pod.member->pod->role, pod.held->requests, std::move(devices)};
+  }
+
+  const EngineState& state_;
+  std::map<Kind, std::vector<cluster::Placement>> pools_;
+  std::map<Kind, std::shared_ptr<const std::vector<cluster::Placement>>> shared_;
+};
+
 }  // namespace
 
 bool HasSurplus(const EngineState& state, const Gang& gang) {
@@ -88,7 +134,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   loss.holder = HolderOf(gang, priority);
   loss.leaves = true;
   const auto add = [&](std::vector<LostPod> pods, bool all) {
-    losses.push_back({loss, all, std::move(pods)});
+    losses.push_back({loss, all, std::move(pods), nullptr});
     ++loss.step;
   };
   bool whole = !IsFixed(gang);
@@ -114,7 +160,13 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const LostPod& pod) {
     return state.jobs.LosesByEviction(*pod.member->pod);
   });
-  for (const LostPod& pod : SurplusOf(state, gang, bound)) add({pod}, false);
+  if (const std::vector<LostPod> surplus = SurplusOf(state, gang, bound); !surplus.empty()) {
+    AlikePods alike(state, surplus, bound);
+    for (const LostPod& pod : surplus) {
+      add({pod}, false);
+      losses.back().alike = alike.Of(pod);
+    }
+  }
   if (!bound.empty()) add(std::move(bound), true);
 }
 

@@ -1,11 +1,12 @@
 // Losses: what goes when a gang makes way for another one, and what that costs (internal to
 // engine/). Reads the engine's state, changes nothing of it.
 //
-// A gang goes whole, or its surplus goes, one pod at a time, the youngest first; one with required
-// segments goes whole. One that is being bound, or part of which cannot go, is left alone. Pods
-// that leave anyway go by themselves.
+// A gang goes whole, or its surplus goes, one pod at a time, the youngest first where it is no
+// matter on which nodes they are; one with required segments goes whole. One that is being bound,
+// or part of which cannot go, is left alone. Pods that leave anyway go by themselves.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct Lost {
   policy::Loss loss;
   bool whole = false;  // all that is left of the gang
   std::vector<LostPod> pods;
+  // Of a surplus pod: those of its gang that could go in its place, itself among them. Null: it is
+  // none.
+  std::shared_ptr<const std::vector<cluster::Placement>> alike = nullptr;
 };
 
 // Of pods that leave anyway alone, where `leaving_only` says so.

@@ -70,11 +70,13 @@ std::optional<policy::PreemptionAnswer> FreeDomain(policy::Placer& placer, const
   const std::shared_ptr<const topology::Fabric> fabric = placer.FabricOf(job.snapshot->nodes());
   policy::GangRequest request = job.request;
   request.terms = terms;
-  const policy::FreeingInput input{job.snapshot, fabric, *choice.list,
-                                   RequiredDomains(*fabric, heeded, terms.beside), sets};
+  const policy::FreeingInput input{job.snapshot, fabric,
+                                   *choice.list, RequiredDomains(*fabric, heeded, terms.beside),
+                                   sets,         choice.by_place};
   for (policy::DomainToFree& one : DomainsToFree(placer, input, request)) {
     if (one.blocked || (sets != nullptr && !sets->Moderate(one.victims))) continue;
-    return policy::PreemptionAnswer{true, std::move(one.placements), std::move(one.victims)};
+    return policy::PreemptionAnswer{true, std::move(one.placements), std::move(one.victims),
+                                    std::move(one.pods)};
   }
   return std::nullopt;
 }
@@ -84,9 +86,11 @@ policy::PreemptionAnswer Preempt(policy::Placer& placer, const PlanJob& job,
   std::optional<LawfulSets> sets;
   if (choice.law != nullptr) sets.emplace(*choice.law);
   if (auto freed = FreeDomain(placer, job, terms, choice, sets ? &*sets : nullptr)) return *freed;
-  policy::PreemptionAnswer answer = policy::PlaceByPreemption(
-      placer, {job.snapshot, choice.without, *choice.list, sets ? &*sets : nullptr},
-      job.request.required, terms);
+  policy::PreemptionAnswer answer =
+      policy::PlaceByPreemption(placer,
+                                {job.snapshot, choice.without, *choice.list,
+                                 sets ? &*sets : nullptr, choice.by_place, choice.first.get()},
+                                job.request.required, terms);
   if (answer.placed && sets && !sets->Moderate(answer.victims)) answer.placed = false;
   return answer;
 }
@@ -99,11 +103,7 @@ bool Preempt(policy::Placer& placer, const PlanJob& job, const policy::GangTerms
     if (!answer.placed) continue;
     result.placed = true;
     result.required = std::move(answer.placements);
-    for (const size_t victim : answer.victims) {
-      for (const cluster::Placement& held : (*choice.list)[victim].held)
-        result.victims.push_back(held.pod);
-    }
-    std::sort(result.victims.begin(), result.victims.end());
+    result.victims = std::move(answer.pods);
     return true;
   }
   return false;
@@ -119,7 +119,9 @@ bool FitsWithoutShielded(policy::Placer& placer, const PlanJob& job, policy::Gan
       for (const cluster::Placement& held : candidate.held) tx.Evict(held, candidate.queue);
     }
   };
-  if (!job.candidates.choices.empty()) evict(*job.candidates.choices.front().list);
+  const auto lawful = std::find_if(job.candidates.choices.begin(), job.candidates.choices.end(),
+                                   [](const VictimChoice& choice) { return !choice.by_place; });
+  if (lawful != job.candidates.choices.end()) evict(*lawful->list);
   evict(job.candidates.shielded.candidates);
   return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
 }

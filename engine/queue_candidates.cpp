@@ -78,7 +78,11 @@ class Search {
   // In order, without those that are unlawful after the others.
   Entries Lawful(const Entries& entries);
   Entries WithStraddlers(const Entries& all);
-  Entries OfPromisedFirst(Entries entries) const;
+  // Nodes that are promised to the claimant's queues, of which a pod of it takes all GPUs.
+  cluster::NodeSet PromisedNodes() const;
+  static Entries OfThoseOn(const cluster::NodeSet& nodes, Entries entries);
+  // All of them in the order of places; where that is no matter, nothing.
+  void AddByPlace(const Entries& entries, std::shared_ptr<const cluster::NodeSet> first);
   LawfulCandidates Choice(const Entries& entries) const;
 
   const EngineState& state_;
@@ -112,8 +116,13 @@ QueueCandidates Search::Find() {
                                 [](const Entry& one) { return !one.lost.loss.leaves; });
   if (entries_.empty() || (!some && !leaving_only_ && found_.shielded.gangs == 0)) return found_;
   const Entries all = InOrder();
-  const Entries there = OfPromisedFirst(all);
-  if (!there.empty()) found_.choices.push_back(Choice(Lawful(there)));
+  const auto promised = std::make_shared<const cluster::NodeSet>(PromisedNodes());
+  const Entries there = OfThoseOn(*promised, all);
+  if (!there.empty()) {
+    AddByPlace(there, promised);
+    found_.choices.push_back(Choice(Lawful(there)));
+  }
+  AddByPlace(all, nullptr);
   const Entries first = Lawful(all);
   found_.choices.push_back(Choice(first));
   const bool straddlers = std::any_of(entries_.begin(), entries_.end(),
@@ -255,20 +264,26 @@ Entries Search::Lawful(const Entries& entries) {
   return lawful;
 }
 
-// First those on nodes that are promised to the claimant's queues, of which a pod of it takes all
-// GPUs: the fewest others are there. Elsewhere others may be cheaper, and free no whole node.
-// Empty: none is there.
-Entries Search::OfPromisedFirst(Entries entries) const {
+cluster::NodeSet Search::PromisedNodes() const {
   int64_t most = 0;  // of one pod
   for (const auto& [uid, member] : gang_.members)
     most = std::max(most, member.pod->spec->gpus.total().value());
   const cluster::NodeSet nodes =
       state_.shapes.NodesOf(state_.shapes.OwnOf(rights_.claimant().leaf));
-  const auto there = [&](const LostPod& pod) {
-    const cluster::Node* node = state_.cluster.node(pod.held->node);
-    return node != nullptr && nodes.Contains(pod.held->node) &&
-           static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value() <= most;
-  };
+  cluster::NodeSet promised;
+  for (const cluster::NodeIndex index : nodes.Nodes()) {
+    const cluster::Node* node = state_.cluster.node(index);
+    const bool all = node != nullptr &&
+                     static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value() <= most;
+    if (all) promised.Add(index);
+  }
+  return promised;
+}
+
+// First those on these nodes: the fewest others are there. Elsewhere others may be cheaper, and
+// free no whole node. Empty: none is there.
+Entries Search::OfThoseOn(const cluster::NodeSet& nodes, Entries entries) {
+  const auto there = [&](const LostPod& pod) { return nodes.Contains(pod.held->node); };
   std::unordered_set<const Gang*> gangs;  // their cheaper parts come first, wherever those are
   for (const Entry* entry : entries) {
     const std::vector<LostPod>& pods = entry->lost.pods;
@@ -299,6 +314,15 @@ Entries Search::WithStraddlers(const Entries& all) {
   return Lawful(first);
 }
 
+void Search::AddByPlace(const Entries& entries, std::shared_ptr<const cluster::NodeSet> first) {
+  const bool elastic = std::any_of(entries.begin(), entries.end(),
+                                   [](const Entry* entry) { return entry->lost.alike != nullptr; });
+  if (!elastic) return;
+  found_.choices.push_back(Choice(entries));
+  found_.choices.back().by_place = true;
+  found_.choices.back().first = std::move(first);
+}
+
 LawfulCandidates Search::Choice(const Entries& entries) const {
   std::vector<const Lost*> losses;
   std::vector<Holding> holdings;
@@ -311,8 +335,11 @@ LawfulCandidates Search::Choice(const Entries& entries) const {
   const int64_t ratio = tree_.at(rights_.claimant().leaf).preemption.max_evicted_ratio;
   const int64_t asked = gang_.queue->asks.gpu_milli;
   const int64_t most = asked == 0 || ratio == 0 ? INT64_MAX : ratio * asked;
-  return {ToCandidates(losses), std::make_shared<const QueueLaw>(QueueLaw{
-                                    rights_, std::move(holdings), std::move(gpu_milli), most})};
+  LawfulCandidates choice;
+  choice.candidates = ToCandidates(losses);
+  choice.law = std::make_shared<const QueueLaw>(
+      QueueLaw{rights_, std::move(holdings), std::move(gpu_milli), most});
+  return choice;
 }
 
 }  // namespace
@@ -349,6 +376,17 @@ bool LawfulSets::AllowsParts(const std::vector<bool>& chosen) {
   }
   if (!leaving.empty() && rights_.Exceeds(leaving)) return false;
   return rights_.PartsAreLawful(Chosen(chosen));
+}
+
+std::vector<bool> LawfulSets::AllowsInOrder(const std::vector<size_t>& order) {
+  std::vector<const Holding*> set;
+  set.reserve(order.size());
+  for (const size_t i : order) set.push_back(&law_.holdings[i]);
+  std::vector<bool> allowed;
+  allowed.reserve(order.size());
+  for (const Judgement& judgement : rights_.JudgeInOrder(set))
+    allowed.push_back(set[allowed.size()]->leaves || judgement.right != Right::kNone);
+  return allowed;
 }
 
 bool LawfulSets::Moderate(const std::vector<size_t>& chosen) const {

@@ -10,6 +10,9 @@
 //    straddles it takes them.
 //    For a gang with pods that take whole nodes which its queue is guaranteed there is one before
 //    both: in it gangs that are on the nodes promised to the queue come first.
+//    Before each of them but the last there is one by place where members beyond a minimum are in
+//    it: with all of whom it may have evicted by themselves, of which the planner finds those
+//    together that are in the way and lawful in that order.
 // 3. A gang is shielded until it has run for the minRuntime of its queue (R8), and when it was
 //    evicted often enough in this hour; its members beyond the minimum are not.
 #pragma once
@@ -40,6 +43,7 @@ class LawfulSets final : public policy::VictimSets {
   explicit LawfulSets(const QueueLaw& law) : law_(law), rights_(law.rights) {}
   bool Allows(const std::vector<bool>& chosen) override;
   bool AllowsParts(const std::vector<bool>& chosen) override;
+  std::vector<bool> AllowsInOrder(const std::vector<size_t>& order) override;
   // Not more than maxEvictedRatio says; those that leave anyway do not count.
   bool Moderate(const std::vector<size_t>& chosen) const;
 
@@ -68,6 +72,8 @@ struct RefusedVictim {
 struct LawfulCandidates {
   std::vector<policy::Candidate> candidates;
   std::shared_ptr<const QueueLaw> law;
+  bool by_place = false;                                    // see VictimChoice
+  std::shared_ptr<const cluster::NodeSet> first = nullptr;  // the same
 };
 
 struct QueueCandidates {

@@ -29,9 +29,12 @@ std::vector<std::vector<size_t>> ThoseIn(const FreeingInput& input,
       of_node[node.value].set(i);
   }
   std::unordered_map<uint64_t, Domains> of_owner;
+  std::set<const void*> pools;  // seen of Candidate::alike
   for (const Candidate& candidate : input.candidates) {
     Domains& in = of_owner[candidate.owner];
     for (const cluster::Placement& held : candidate.held) in |= of_node[held.node.value];
+    if (candidate.alike == nullptr || !pools.insert(candidate.alike.get()).second) continue;
+    for (const cluster::Placement& held : *candidate.alike) in |= of_node[held.node.value];
   }
   std::vector<std::vector<size_t>> those(domains.size());
   for (size_t i = 0; i < input.candidates.size(); ++i) {
@@ -42,28 +45,6 @@ std::vector<std::vector<size_t>> ThoseIn(const FreeingInput& input,
   }
   return those;
 }
-
-// The same of some of the candidates.
-class SetsOfSome final : public VictimSets {
- public:
-  SetsOfSome(VictimSets& all, const std::vector<size_t>& those, size_t candidates)
-      : all_(all), those_(those), candidates_(candidates) {}
-  bool Allows(const std::vector<bool>& chosen) override { return all_.Allows(OfAll(chosen)); }
-  bool AllowsParts(const std::vector<bool>& chosen) override {
-    return all_.AllowsParts(OfAll(chosen));
-  }
-
- private:
-  std::vector<bool> OfAll(const std::vector<bool>& chosen) const {
-    std::vector<bool> of_all(candidates_, false);
-    for (size_t i = 0; i < those_.size(); ++i) of_all[those_[i]] = chosen[i];
-    return of_all;
-  }
-
-  VictimSets& all_;
-  const std::vector<size_t>& those_;
-  const size_t candidates_;
-};
 
 DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& request,
                   const DomainToFree& of, const std::vector<size_t>& those) {
@@ -76,8 +57,11 @@ DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& 
   std::optional<SetsOfSome> sets;
   if (input.sets != nullptr) sets.emplace(*input.sets, those, input.candidates.size());
   PreemptionAnswer answer =
-      PlaceByPreemption(placer, {input.snapshot, nullptr, candidates, sets ? &*sets : nullptr},
+      PlaceByPreemption(placer,
+                        {input.snapshot, nullptr, candidates, sets ? &*sets : nullptr,
+                         input.by_place, input.fabric->domains()[one.domain].nodes.get()},
                         request.required, terms);
+  one.pods = std::move(answer.pods);
   one.blocked = !answer.placed;
   one.placements = std::move(answer.placements);
   std::set<uint64_t> owners;

@@ -28,9 +28,10 @@ namespace muster::policy {
 
 struct DomainToFree {
   topology::DomainId domain = topology::kNoDomain;
-  int64_t missing = 0;          // members without room there, each role by itself
-  bool blocked = false;         // not even without all of the candidates it holds the gang
-  std::vector<size_t> victims;  // positions in the candidates, ascending; none where blocked
+  int64_t missing = 0;                // members without room there, each role by itself
+  bool blocked = false;               // not even without all of the candidates it holds the gang
+  std::vector<size_t> victims;        // positions in the candidates, ascending; none where blocked
+  std::vector<cluster::PodUid> pods;  // that leave, ordered; the same
   std::vector<cluster::Placement> placements;  // in the order of the demands; none where blocked
   LossTier tier = {};                          // the highest of the victims
   int64_t gpu_time = 0;                        // that the victims lose
@@ -44,6 +45,7 @@ struct FreeingInput {
   const std::vector<Candidate>& candidates;        // who may have to leave, cheapest first
   std::vector<topology::DomainId> domains;         // of the required level
   VictimSets* sets = nullptr;                      // see PreemptionInput
+  bool by_place = false;                           // the same
 };
 
 inline constexpr size_t kMostDomains = 8;

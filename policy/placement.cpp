@@ -10,6 +10,7 @@
 #include "policy/gang_placement.hpp"
 #include "policy/reserve.hpp"
 #include "policy/roles.hpp"
+#include "policy/room.hpp"
 #include "policy/search.hpp"
 #include "policy/slots.hpp"
 #include "policy/subgroup_search.hpp"
@@ -264,6 +265,15 @@ std::vector<DomainRoom> Placer::RoomsFor(Transaction& tx, const std::vector<Dema
   Sort(roles, RoleOrder::kMostGpus, search);
   memory_->use.Follow(tx.base().free(), tx.base().nodes(), fabric);
   return RoomByDomain(search, roles, fabric, memory_->use);
+}
+
+int64_t Placer::PodsOn(Transaction& tx, const Demand& demand, NodeIndex node, int64_t limit,
+                       NodeFilter filter, const GangTerms& terms) {
+  Follow(tx.base().nodes(), filter, terms);
+  ShapeMemory& shapes = memory_->shapes;
+  const Shape& shape = shapes.ShapeOf(demand.spec);
+  const Search search(tx, shapes.eligibility(), options_.strategy, filter, terms, nullptr);
+  return policy::PodsOn(search, shape, node, limit);
 }
 
 PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,

@@ -97,6 +97,9 @@ class Placer {
   // What each domain of the fabric has for it, by topology::DomainId.
   std::vector<DomainRoom> RoomsFor(cluster::Transaction& tx, const std::vector<Demand>& demands,
                                    NodeFilter filter, const GangTerms& terms);
+  // How many pods like this one fit on the node, at most `limit`, whatever is excluded.
+  int64_t PodsOn(cluster::Transaction& tx, const Demand& demand, cluster::NodeIndex node,
+                 int64_t limit, NodeFilter filter, const GangTerms& terms);
   // What is kept of these nodes for lost members; null: nothing.
   std::shared_ptr<const cluster::NodeSet> KeptOf(const cluster::Snapshot& nodes, NodeFilter filter);
   // Their domains.

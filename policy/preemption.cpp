@@ -1,10 +1,12 @@
 #include "policy/preemption.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "policy/by_place.hpp"
 #include "policy/pod_conditions.hpp"
 
 namespace muster::policy {
@@ -42,8 +44,11 @@ class Preemption {
     if (std::find(chosen_.begin(), chosen_.end(), true) == chosen_.end()) return {};
     PreemptionAnswer answer{true, std::move(placements_), {}};
     for (size_t i = 0; i < chosen_.size(); ++i) {
-      if (chosen_[i]) answer.victims.push_back(i);
+      if (!chosen_[i]) continue;
+      answer.victims.push_back(i);
+      for (const Placement& held : candidates_[i].held) answer.pods.push_back(held.pod);
     }
+    std::sort(answer.pods.begin(), answer.pods.end());
     return answer;
   }
 
@@ -122,7 +127,7 @@ class Preemption {
     }
     const std::unique_ptr<PodConditions> conditions = PodConditions::Of(tx, demands_);
     const bool any_part = sets_ == nullptr || sets_->AllowsParts(chosen_);
-    std::set<uint64_t> lost;  // owners that lose a later candidate
+    std::set<uint64_t> lost;  // owners that lose more than surplus
     for (size_t i = chosen_.size(); i > 0; --i) {
       if (!chosen_[i - 1]) continue;
       const Candidate& candidate = candidates_[i - 1];
@@ -131,7 +136,7 @@ class Preemption {
                           Return(tx, candidate, used, conditions.get());
       if (spared) continue;
       chosen_[i - 1] = true;
-      lost.insert(candidate.owner);
+      if (candidate.alike == nullptr) lost.insert(candidate.owner);
     }
   }
 
@@ -164,7 +169,7 @@ class Preemption {
       ++tries;
       if (std::find(fewer.begin(), fewer.end(), true) != fewer.end() && Try(std::move(fewer))) {
         SpareBystanders();
-      } else {
+      } else if (candidates_[i - 1].alike == nullptr) {
         lost.insert(candidates_[i - 1].owner);
       }
     }
@@ -188,11 +193,52 @@ class Preemption {
   std::vector<Placement> placements_;
 };
 
+// Leaves out who may not go after those before it, and what is left of a gang that keeps surplus
+// so.
+void KeepAllowed(VictimSets& sets, Arrangement& arranged) {
+  const std::vector<bool> allowed = sets.AllowsInOrder(arranged.positions);
+  Arrangement kept;
+  std::set<uint64_t> staying;  // owners of whom a part stays
+  for (size_t i = 0; i < allowed.size(); ++i) {
+    Candidate& candidate = arranged.candidates[i];
+    if (!allowed[i] || (candidate.alike == nullptr && staying.contains(candidate.owner))) {
+      staying.insert(candidate.owner);
+      continue;
+    }
+    kept.candidates.push_back(std::move(candidate));
+    kept.positions.push_back(arranged.positions[i]);
+  }
+  arranged = std::move(kept);
+}
+
 }  // namespace
+
+std::vector<bool> SetsOfSome::OfAll(const std::vector<bool>& chosen) const {
+  std::vector<bool> of_all(candidates_, false);
+  for (size_t i = 0; i < those_.size(); ++i) of_all[those_[i]] = chosen[i];
+  return of_all;
+}
+
+std::vector<bool> SetsOfSome::AllowsInOrder(const std::vector<size_t>& order) {
+  std::vector<size_t> of_all;
+  of_all.reserve(order.size());
+  for (const size_t i : order) of_all.push_back(those_[i]);
+  return all_.AllowsInOrder(of_all);
+}
 
 PreemptionAnswer PlaceByPreemption(Placer& placer, const PreemptionInput& input,
                                    const std::vector<Demand>& demands, const GangTerms& terms) {
-  return Preemption(placer, input, demands, terms).Find();
+  if (!input.by_place) return Preemption(placer, input, demands, terms).Find();
+  Arrangement arranged = ArrangeByPlace(placer, input, demands, terms);
+  if (input.sets != nullptr) KeepAllowed(*input.sets, arranged);
+  std::optional<SetsOfSome> sets;
+  if (input.sets != nullptr) sets.emplace(*input.sets, arranged.positions, input.candidates.size());
+  const PreemptionInput those{input.snapshot, nullptr, arranged.candidates,
+                              sets ? &*sets : nullptr};
+  PreemptionAnswer answer = Preemption(placer, those, demands, terms).Find();
+  for (size_t& victim : answer.victims) victim = arranged.positions[victim];
+  std::sort(answer.victims.begin(), answer.victims.end());
+  return answer;
 }
 
 }  // namespace muster::policy

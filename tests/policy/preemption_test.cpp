@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
+#include <memory>
 
 #include "policy/placement.hpp"
 #include "tests/policy/random_world.hpp"
@@ -113,6 +115,89 @@ TEST_CASE("a gang's surplus goes before the gang, and with it", "[policy][preemp
     const auto gang = crowd.world.Ask(1, MakePod("a").Gpus(4).Select("zone", "x"));
     crowd.world.Add(MakeNode("n1").Gpus(4).Label("zone", "x"));
     CHECK(crowd.Find(gang).victims == Victims{0, 1});
+  }
+}
+
+// Four nodes of four GPUs, on each four members of a gang of which four are needed; the surplus is
+// listed by turns of the nodes, and one that is needed is on each.
+struct ElasticCrowd : Crowd {
+  ElasticCrowd() {
+    for (const char* name : {"n0", "n1", "n2", "n3"}) world.Add(MakeNode(name).Gpus(4));
+    for (int gpu = 3; gpu > 0; --gpu) {
+      for (const char* name : {"n0", "n1", "n2", "n3"}) Add(7, {{name, {gpu}}});
+    }
+    Add(7, {{"n0", {0}}, {"n1", {0}}, {"n2", {0}}, {"n3", {0}}});
+    auto pool = std::make_shared<std::vector<cluster::Placement>>();
+    for (const Candidate& one : candidates)
+      pool->insert(pool->end(), one.held.begin(), one.held.end());
+    for (size_t i = 0; i + 1 < candidates.size(); ++i) candidates[i].alike = pool;
+  }
+  PreemptionAnswer ByPlace(const std::vector<Demand>& demands, VictimSets* sets = nullptr,
+                           const cluster::NodeSet* first = nullptr) {
+    Placer placer(Options{});
+    return PlaceByPreemption(
+        placer, {world.state.TakeSnapshot(), nullptr, candidates, sets, true, first}, demands);
+  }
+  std::map<std::string, int> Left(const PreemptionAnswer& answer) const {
+    std::map<std::string, int> left;
+    for (const PodUid& pod : answer.pods)
+      ++left[world.state.node(world.state.AllocationOf(pod)->placement.node)->name];
+    return left;
+  }
+};
+
+// No more than so many, whoever it is.
+class AtMost final : public VictimSets {
+ public:
+  explicit AtMost(size_t most) : most_(most) {}
+  bool Allows(const std::vector<bool>& chosen) override {
+    return static_cast<size_t>(std::count(chosen.begin(), chosen.end(), true)) <= most_;
+  }
+  bool AllowsParts(const std::vector<bool>& chosen) override { return Allows(chosen); }
+  std::vector<bool> AllowsInOrder(const std::vector<size_t>& order) override {
+    std::vector<bool> allowed(order.size(), false);
+    std::fill_n(allowed.begin(), std::min(most_, order.size()), true);
+    return allowed;
+  }
+
+ private:
+  const size_t most_;
+};
+
+TEST_CASE("surplus goes where it is in the way, whichever of its gang it is",
+          "[policy][preemption]") {
+  ElasticCrowd crowd;
+  using Left = std::map<std::string, int>;
+  SECTION("a node is freed") {
+    const PreemptionAnswer answer = crowd.ByPlace(crowd.world.Ask(1, MakePod("a").Gpus(4)));
+    CHECK(crowd.Left(answer) == Left{{"n0", 4}});
+    CHECK(answer.victims.size() == 4);
+  }
+  SECTION("of another one if that is to come first") {
+    cluster::NodeSet first;
+    first.Add(crowd.world.Index("n2"));
+    const auto demands = crowd.world.Ask(1, MakePod("a").Gpus(4));
+    CHECK(crowd.Left(crowd.ByPlace(demands, nullptr, &first)) == Left{{"n2", 4}});
+  }
+  SECTION("no more than what is in the way of some GPUs") {
+    const PreemptionAnswer answer = crowd.ByPlace(crowd.world.Ask(1, MakePod("a").Gpus(2)));
+    CHECK(crowd.Left(answer) == Left{{"n0", 2}});
+    CHECK(answer.victims == Victims{0, 1});
+  }
+  SECTION("three nodes are the surplus, and more is the gang") {
+    CHECK(crowd.Left(crowd.ByPlace(crowd.world.Ask(3, MakePod("a").Gpus(4)))) ==
+          Left{{"n0", 4}, {"n1", 4}, {"n2", 4}});
+    CHECK(crowd.ByPlace(crowd.world.Ask(4, MakePod("b").Gpus(4))).pods.size() == 16);
+  }
+  SECTION("so many as may go") {
+    AtMost four(4);
+    CHECK(crowd.Left(crowd.ByPlace(crowd.world.Ask(1, MakePod("a").Gpus(4)), &four)) ==
+          Left{{"n0", 4}});
+    AtMost three(3);
+    CHECK_FALSE(crowd.ByPlace(crowd.world.Ask(1, MakePod("b").Gpus(4)), &three).placed);
+  }
+  SECTION("in the order of the list, it goes by itself too") {
+    CHECK(crowd.Find(crowd.world.Ask(1, MakePod("a").Gpus(3))).victims.size() == 3);
   }
 }
 
