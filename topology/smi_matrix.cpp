@@ -105,10 +105,10 @@ bool LooksLikeCells(const ToolLine& line) {
   });
 }
 
-// Where no "GPU NUMA ID" says which nodes are memory of GPUs. Nodes with CPUs come before all others,
-// so a list such as "0,2-9" beside "1,10-17" has two kinds: what goes on behind a gap, after the
-// last node at which the list of some GPU begins, has no CPUs. Of a list without a gap nobody knows,
-// nor where CPUs are numbered by turns, as nodes are then.
+// Where no "GPU NUMA ID" says which nodes are memory of GPUs. Nodes with CPUs come before all
+// others, so a list such as "0,2-9" beside "1,10-17" has two kinds: what goes on behind a gap,
+// after the last node at which the list of some GPU begins, has no CPUs. Of a list without a gap
+// nobody knows, nor where CPUs are numbered by turns, as nodes are then.
 std::optional<int> FirstMemoryNode(const std::vector<Accelerator>& gpus) {
   constexpr auto kMostRanges = 2;  // one for each thread of a core
   int last = -1;
