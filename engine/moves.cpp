@@ -35,13 +35,15 @@ bool Alike(const PodSpec& a, const PodSpec& b) { return policy::CompareShapes(a,
 class Role {
  public:
   Role(const MoveJob& job, const std::vector<policy::Demand>& lost, const PodSpec& spec,
-       int64_t size) {
+       size_t subgroup, int64_t size) {
     std::vector<std::pair<uint32_t, bool>> ranks;  // and whether it is lost
     for (size_t i = 0; i < lost.size(); ++i) {
-      if (Alike(*lost[i].spec, spec)) ranks.emplace_back(job.lost_ranks[i], true);
+      if (lost[i].subgroup == subgroup && Alike(*lost[i].spec, spec))
+        ranks.emplace_back(job.lost_ranks[i], true);
     }
     for (const Movable& member : job.members) {
-      if (Alike(*member.demand.spec, spec)) ranks.emplace_back(member.demand.rank, false);
+      if (member.demand.subgroup == subgroup && Alike(*member.demand.spec, spec))
+        ranks.emplace_back(member.demand.rank, false);
     }
     std::sort(ranks.begin(), ranks.end());
     for (size_t i = 0; i < ranks.size(); ++i) {
@@ -57,30 +59,34 @@ class Role {
   std::set<int64_t> lacking_;
 };
 
-// Of every role that lost somebody the members that make up no whole segment in their domain of the
-// level: those of partial segments of elastic members too, which could not stay partial beside
-// them. Of those of a domain the ones that have the ranks of a segment that lost one, then the last
-// ones.
-Chosen Partial(const Fabric& fabric, const LevelRef& level, int64_t size, const PlanJob& job) {
+// Of every role that lost somebody in the subgroup the members that make up no whole segment in
+// their domain of the level: those of partial segments of elastic members too, which could not stay
+// partial beside them. Of those of a domain the ones that have the ranks of a segment that lost
+// one, then the last ones.
+Chosen Partial(const Fabric& fabric, const LevelRef& level, int64_t size, size_t subgroup,
+               const PlanJob& job) {
   Chosen chosen;
   std::vector<const PodSpec*> roles;
   for (const policy::Demand& demand : job.request.required) {
     if (job.move.by_pods && demand.spec->topology.segments.empty()) continue;
+    if (demand.subgroup != subgroup) continue;
     const bool known = std::any_of(roles.begin(), roles.end(),
                                    [&](const PodSpec* spec) { return Alike(*spec, *demand.spec); });
     if (!known) roles.push_back(demand.spec.get());
   }
   for (const PodSpec* spec : roles) {
-    const Role role(job.move, job.request.required, *spec, size);
+    const Role role(job.move, job.request.required, *spec, subgroup, size);
     std::map<DomainId, int64_t> there;
     for (const policy::PlacedMember& member : job.request.terms.placed) {
-      if (Alike(*member.spec, *spec)) ++there[fabric.Of(level, member.node)];
+      if (member.subgroup == subgroup && Alike(*member.spec, *spec))
+        ++there[fabric.Of(level, member.node)];
     }
     for (const auto& [domain, count] : there) {
       Chosen of;
       for (size_t i = 0; i < job.move.members.size(); ++i) {
         const Movable& member = job.move.members[i];
-        if (Alike(*member.demand.spec, *spec) && fabric.Of(level, member.held.node) == domain)
+        if (member.demand.subgroup == subgroup && Alike(*member.demand.spec, *spec) &&
+            fabric.Of(level, member.held.node) == domain)
           of.push_back(i);
       }
       std::sort(of.begin(), of.end(), [&](size_t a, size_t b) {
@@ -97,33 +103,77 @@ Chosen Partial(const Fabric& fabric, const LevelRef& level, int64_t size, const 
   return chosen;
 }
 
+// Who moves together, and what they are, for people.
+struct Choice {
+  Chosen members;
+  std::string part;
+};
+
 // In the order in which they are tried; none twice.
-std::vector<Chosen> ChoicesOf(const Fabric& fabric, const PlanJob& job) {
-  std::vector<Chosen> choices;
-  const auto add = [&](Chosen chosen) {
-    const bool known = std::find(choices.begin(), choices.end(), chosen) != choices.end();
-    if (!chosen.empty() && !known) choices.push_back(std::move(chosen));
-  };
-  const cluster::TopologyTerms terms = Heeded(fabric.options(), job.move.topology);
-  std::vector<cluster::TopologySegment> segments = terms.segments;
-  std::erase_if(segments,
-                [](const cluster::TopologySegment& segment) { return !segment.required; });
-  std::sort(segments.begin(), segments.end(),
-            [](const auto& a, const auto& b) { return a.size < b.size; });
-  for (const topology::LevelSpan& span : SpansOf(fabric.options(), terms)) {
-    for (const cluster::TopologySegment& segment : segments) {
-      for (const LevelRef& level : FindLevels(fabric.options(), segment.level)) {
-        if (level.tree == span.tree) add(Partial(fabric, level, segment.size, job));
+class Choices {
+ public:
+  Choices(const Fabric& fabric, const PlanJob& job) : fabric_(fabric), job_(job) {}
+
+  std::vector<Choice> All() {
+    const cluster::TopologyTerms terms = Heeded(fabric_.options(), job_.move.topology);
+    for (size_t i = terms.subgroups.size(); i-- > 0;) AddSubgroup(i, terms.subgroups[i]);
+    AddSegments(policy::Subgroup::kNone, terms);
+    Chosen all(job_.move.members.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    if (job_.move.most == LostMember::kMoveGang) Add(std::move(all), "");
+    return std::move(choices_);
+  }
+
+ private:
+  void Add(Chosen chosen, std::string part) {
+    const bool known = std::any_of(choices_.begin(), choices_.end(),
+                                   [&](const Choice& choice) { return choice.members == chosen; });
+    if (!chosen.empty() && !known) choices_.push_back({std::move(chosen), std::move(part)});
+  }
+
+  void AddSegments(size_t subgroup, const cluster::TopologyTerms& terms) {
+    std::vector<cluster::TopologySegment> segments = terms.segments;
+    std::erase_if(segments,
+                  [](const cluster::TopologySegment& segment) { return !segment.required; });
+    std::sort(segments.begin(), segments.end(),
+              [](const auto& a, const auto& b) { return a.size < b.size; });
+    for (const topology::LevelSpan& span : SpansOf(fabric_.options(), terms)) {
+      for (const cluster::TopologySegment& segment : segments) {
+        for (const LevelRef& level : FindLevels(fabric_.options(), segment.level)) {
+          if (level.tree == span.tree)
+            Add(Partial(fabric_, level, segment.size, subgroup, job_), "segment");
+        }
       }
     }
   }
-  if (job.move.most == LostMember::kMoveGang) {
-    Chosen all(job.move.members.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    add(std::move(all));
+
+  // Its segments, then all of it, if it lost somebody and has to be in one domain.
+  void AddSubgroup(size_t subgroup, const cluster::TopologySubgroup& said) {
+    AddSegments(subgroup, topology::TermsOf(said, job_.move.topology.said_by));
+    const std::vector<policy::Subgroup>& subgroups = job_.request.terms.subgroups;
+    const auto within = [&](size_t inner) {
+      while (inner < subgroups.size() && inner != subgroup) inner = subgroups[inner].parent;
+      return inner == subgroup;
+    };
+    const bool lost =
+        std::any_of(job_.request.required.begin(), job_.request.required.end(),
+                    [&](const policy::Demand& demand) { return within(demand.subgroup); });
+    if (said.required.empty() || !lost) return;
+    const auto there =
+        std::count_if(job_.request.terms.placed.begin(), job_.request.terms.placed.end(),
+                      [&](const policy::PlacedMember& member) { return within(member.subgroup); });
+    Chosen chosen;
+    for (size_t i = 0; i < job_.move.members.size(); ++i) {
+      if (within(job_.move.members[i].demand.subgroup)) chosen.push_back(i);
+    }
+    if (std::ssize(chosen) == there)  // else some are not Muster's to move
+      Add(std::move(chosen), "subgroup " + said.name);
   }
-  return choices;
-}
+
+  const Fabric& fabric_;
+  const PlanJob& job_;
+  std::vector<Choice> choices_;
+};
 
 // Those that stay where they are.
 policy::GangTerms TermsWithout(const PlanJob& job, const Chosen& chosen) {
@@ -201,7 +251,7 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
 std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
   if (job.move.most == LostMember::kWait || job.move.members.empty()) return std::nullopt;
   const std::shared_ptr<const Fabric> fabric = placer.FabricOf(job.snapshot->nodes());
-  for (const Chosen& chosen : ChoicesOf(*fabric, job)) {
+  for (const auto& [chosen, part] : Choices(*fabric, job).All()) {
     cluster::Transaction tx(job.snapshot);
     std::vector<policy::Demand> demands = job.request.required;
     for (size_t i = 0; i < demands.size(); ++i) demands[i].rank = job.move.lost_ranks[i];
@@ -214,6 +264,7 @@ std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
       move.pods.push_back(member.demand.pod);
     }
     move.whole = chosen.size() == job.move.members.size();
+    move.part = part;
     policy::GangTerms terms = TermsWithout(job, chosen);
     // Then nobody of it runs any more: it is a new gang.
     if (move.whole) terms.kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
@@ -247,7 +298,7 @@ bool StillHolds(EngineState& state, const PlanJob& job, const Move& move) {
 }
 
 void BeginMove(EngineState& state, Gang& gang, const Move& move, Time now) {
-  std::string detail = move.whole ? "the whole gang moves" : "their segment moves";
+  std::string detail = move.whole ? "the whole gang moves" : "their " + move.part + " moves";
   if (!move.domain.empty()) detail += " to " + move.domain;
   detail += ", pods evicted for that: " + std::to_string(move.pods.size());
   const Reason why = Because(ReasonCode::kMoving, gang.tally.bound + gang.tally.succeeded,

@@ -39,8 +39,8 @@ cluster::Error Refusal(const std::string& source, Place place, std::string messa
 // Quoted, short and fit for one line.
 std::string Shown(std::string_view text);
 
-// "GPU12", "NPU0", "Phy-ID12", "PPU3", "NIC4", "mlx5_0", "mlx5_bond_1": names that cannot be anything else. The
-// longest one that `text` begins with; empty when there is none.
+// "GPU12", "NPU0", "Phy-ID12", "PPU3", "NIC4", "mlx5_0", "mlx5_bond_1": names that cannot be
+// anything else. The longest one that `text` begins with; empty when there is none.
 std::string_view LeadingDeviceName(std::string_view text);
 bool IsDeviceName(std::string_view text);
 // "GPU" of "GPU12", and the like of other vendors; empty for anything else, such as "NIC0".

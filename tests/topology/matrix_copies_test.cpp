@@ -356,9 +356,9 @@ TEST_CASE("a listing of NVLinks says of some GPUs that they have none", "[topolo
       as<std::string>(), "NVML: Unable to retrieve NVLink information as all links are inActive",
       "NVML: Unable to retrieve Nvlink information as all links are inActive",
       "Device does not have or support Nvlink", "Device does not have or support Nvlink.");
-  const std::string text =
-      "GPU 0: RTX A6000 (UUID: GPU-0)\n\t Link 0: 14.062 GB/s\n" + line +
-      "\nGPU 1: RTX A6000 (UUID: GPU-1)\n" + line + "\nGPU 2: RTX A6000 (UUID: GPU-2)\n";
+  const std::string text = "GPU 0: RTX A6000 (UUID: GPU-0)\n\t Link 0: 14.062 GB/s\n" + line +
+                           "\nGPU 1: RTX A6000 (UUID: GPU-1)\n" + line +
+                           "\nGPU 2: RTX A6000 (UUID: GPU-2)\n";
   CHECK_THAT(Message(text), Catch::Contains("says that it has no links behind"));
   const Machine machine = Parsed(Replaced(text, "14.062 GB/s\n" + line, "14.062 GB/s"));
   REQUIRE(machine.gpus.size() == 3);
