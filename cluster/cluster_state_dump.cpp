@@ -267,7 +267,7 @@ void DumpPod(const Pod& pod, std::string& out) {
                nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
                resource_version, defect, gang_record, start_failure, running_since, handed_over,
                asked_queue, hami_turn, says_disruption, run_times, preemptible, labels,
-               non_preemptible] = pod;
+               non_preemptible, unschedulable] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -301,6 +301,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   if (preemptible) line.Flag("preemptible", *preemptible);
   for (const auto& label : labels.list()) line.Text("label:" + label->first, label->second);
   if (non_preemptible) line.Flag("nonpreemptible", true);
+  if (unschedulable != nullptr) line.Text("unschedulable", *unschedulable);
   DumpSpec(*spec, line);
   if (resized != nullptr) line.Flag("resized", true).Amounts(*resized);
   line.EndTo(out);

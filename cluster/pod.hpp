@@ -152,6 +152,8 @@ struct Pod {
   PodLabels labels;
   // Its gang is nobody's victim: what it holds counts against the guarantee of its queue.
   bool non_preemptible = false;
+  // Condition PodScheduled is False for Unschedulable: its message. Null: it is not.
+  std::shared_ptr<const std::string> unschedulable;
 
   static constexpr int32_t kNoIndex = -1;
 

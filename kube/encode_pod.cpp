@@ -355,11 +355,16 @@ void AppendResized(JsonWriter& json, const Pod& pod) {
 
 void AppendConditions(JsonWriter& json, const Pod& pod) {
   const bool says_when = pod.bound() && pod.bound_at > cluster::Time(0);
-  if (!says_when && pod.resized == nullptr) return;
+  const bool unschedulable = !pod.bound() && pod.unschedulable != nullptr;
+  if (!says_when && !unschedulable && pod.resized == nullptr) return;
   json.Key("conditions").BeginArray();
   if (says_when) {
     json.BeginObject().Key("type").Text("PodScheduled").Key("status").Text("True");
     json.Key("lastTransitionTime").Text(FormatTimestamp(pod.bound_at)).EndObject();
+  }
+  if (unschedulable) {
+    json.BeginObject().Key("type").Text("PodScheduled").Key("status").Text("False");
+    json.Key("reason").Text("Unschedulable").Key("message").Text(*pod.unschedulable).EndObject();
   }
   if (pod.resized != nullptr) {
     json.BeginObject().Key("type").Text("PodResizePending").Key("status").Text("True");

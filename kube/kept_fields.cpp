@@ -174,8 +174,8 @@ constexpr Kept kPodSpec[] = {
     List("topologySpreadConstraints", kSpreadConstraint),
     Value("hostNetwork"),
 };
-constexpr Kept kPodCondition[] = {Value("type"), Value("status"), Value("reason"),
-                                  Value("lastTransitionTime")};
+constexpr Kept kPodCondition[] = {Value("type"), Value("status"), Value("lastTransitionTime"),
+                                  Value("reason"), Value("message")};
 constexpr Kept kTerminated[] = {Value("exitCode"), Value("reason"), Value("startedAt"),
                                 Value("finishedAt")};
 constexpr Kept kRunning[] = {Value("startedAt")};

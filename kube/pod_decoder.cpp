@@ -43,6 +43,7 @@ constexpr const char* kVolcanoTask = "volcano.sh/task-spec";
 // Of one pod's record.
 constexpr size_t kMaxGates = 64;
 constexpr size_t kMaxDefect = 1024;  // bytes of what an annotation says
+constexpr size_t kMaxWords = 600;    // bytes of what kube-scheduler says
 
 // The gang's size where a pod carries it, by whatever name its ecosystem gives that.
 int64_t ReadDeclaredMinMember(const JsonView& labels, const JsonView& annotations) {
@@ -118,6 +119,21 @@ cluster::Time ReadBoundAt(const JsonView& status) {
     if (since.ok()) bound_at = *since;
   });
   return bound_at;
+}
+
+// Why kube-scheduler found no node for it. Of a pod with a gate the reason is SchedulingGated,
+// after an error of an extender SchedulerError.
+std::shared_ptr<const std::string> ReadUnschedulable(const JsonView& status) {
+  std::shared_ptr<const std::string> words;
+  const JsonView conditions = status.Get("conditions");
+  conditions.Items([&](const JsonView& condition) {
+    if (condition.Get("type").Text() != "PodScheduled") return;
+    if (condition.Get("status").Text() != "False") return;
+    if (condition.Get("reason").Text() != "Unschedulable") return;
+    words =
+        std::make_shared<const std::string>(CutText(condition.Get("message").Text(), kMaxWords));
+  });
+  return words;
 }
 
 cluster::HamiTurn ReadHamiTurn(const JsonView& annotations, const JsonView& status,
@@ -242,6 +258,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.node_name = spec.Get("nodeName").Text();
   if (record.bound()) record.bound_at = ReadBoundAt(status);
   if (record.bound()) record.resized = ReadResized(spec, status, record.spec->requests);
+  if (!record.bound()) record.unschedulable = ReadUnschedulable(status);
   record.gang_record = ReadGangRecord(annotations);
   record.bound_by_muster =
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;

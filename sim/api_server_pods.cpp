@@ -60,6 +60,7 @@ bool Has(const PodRecord& record, const cluster::Labels& annotations) {
 // `now` is the loop's time, `stamp` the API server's.
 void TakeNode(PodRecord& record, const std::string& node, cluster::Time now) {
   record.pod.node_name = node;
+  record.pod.unschedulable = nullptr;
   record.pod.bound_at = now;
   record.bound_at = now;
   const auto by = record.annotations.find(cluster::kBoundByAnnotation);
@@ -327,6 +328,9 @@ Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
   if (patch.nominated_node) next->pod.nominated_node = *patch.nominated_node;
   if (patch.reason) next->status_reason = *patch.reason;
   if (patch.message) next->status_message = *patch.message;
+  const bool unschedulable = next->status_reason == "Unschedulable";
+  next->pod.unschedulable =
+      unschedulable ? std::make_shared<const std::string>(next->status_message) : nullptr;
   if (patch.admitted_with) {
     next->acknowledged = true;
     next->hami_given = *patch.admitted_with;

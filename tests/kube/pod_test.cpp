@@ -195,6 +195,28 @@ TEST_CASE("whom HAMi's plugin may serve is read from annotations and status", "[
   CHECK(turn(at, "") == HamiTurn::kNone);
 }
 
+TEST_CASE("why kube-scheduler finds no node is read from the condition", "[kube][pod]") {
+  const auto words = [](const std::string& condition, const std::string& spec = "") {
+    const Pod pod = Decode(PodText("", spec,
+                                   R"("conditions":[{"type":"PodReadyToStartContainers"},)"
+                                   R"({"type":"PodScheduled",)" +
+                                       condition + "}]"));
+    CHECK(pod.defect.empty());
+    return pod.unschedulable == nullptr ? "none" : *pod.unschedulable;
+  };
+  const std::string said = R"(,"reason":"Unschedulable","message":"0/2 nodes are available")";
+  CHECK(words(R"("status":"False")" + said) == "0/2 nodes are available");
+  CHECK(words(R"("status":"False","reason":"Unschedulable")").empty());
+  CHECK(words(R"("status":"True")" + said) == "none");
+  CHECK(words(R"("status":"False")" + said, R"(,"nodeName":"n")") == "none");
+  CHECK(words(R"("status":"False","reason":"SchedulingGated","message":"gates")") == "none");
+  CHECK(words(R"("status":"False","reason":"SchedulerError","message":"extender")") == "none");
+  const std::string cut = words(R"("status":"False","reason":"Unschedulable","message":")" +
+                                std::string(3'000, 'x') + R"(")");
+  CHECK(cut.size() <= 600);
+  CHECK(cut.starts_with("xxx"));
+}
+
 TEST_CASE("a resource version that is no number is not known", "[kube][pod]") {
   CHECK(Decode(PodText(R"(,"resourceVersion":"abc")")).resource_version == 0);
   CHECK(Decode(PodText(R"(,"resourceVersion":"12x")")).resource_version == 0);

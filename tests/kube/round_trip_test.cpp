@@ -209,6 +209,8 @@ Pod RandomPod(Dice& dice) {
     resized.memory = MiB(dice.From(0, 4'000'000));
     pod.resized = std::make_shared<const cluster::Resources>(resized);
   }
+  if (!pod.bound() && dice.OneIn(3))
+    pod.unschedulable = std::make_shared<const std::string>(dice.WordOrNothing());
   return pod;
 }
 
@@ -224,7 +226,9 @@ bool Same(const Pod& a, const Pod& b) {
          (a.resized == nullptr || *a.resized == *b.resized) && a.handed_over == b.handed_over &&
          a.preemptible == b.preemptible && a.hami_turn == b.hami_turn &&
          (a.run_times == nullptr) == (b.run_times == nullptr) &&
-         (a.run_times == nullptr || *a.run_times == *b.run_times);
+         (a.run_times == nullptr || *a.run_times == *b.run_times) &&
+         (a.unschedulable == nullptr) == (b.unschedulable == nullptr) &&
+         (a.unschedulable == nullptr || *a.unschedulable == *b.unschedulable);
 }
 
 TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]") {
