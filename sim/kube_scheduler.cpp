@@ -24,7 +24,7 @@ class KubeScheduler::Impl : public std::enable_shared_from_this<Impl> {
         stats_(owner.stats_),
         cache_(options_.gpu_count),
         queue_({options_.backoff_first, options_.backoff_max}),
-        chooser_(cache_, extender_, options_, stats_),
+        chooser_(cache_, extender_, options_, owner.other_checks_, stats_),
         backoff_timer_(loop_, false, [this] { OnBackoffOver(); }),
         flush_timer_(loop_, true, [this] { OnFlush(); }),
         bind_timer_(loop_, false, [this] { OnBindTimeout(); }) {}
@@ -33,6 +33,11 @@ class KubeScheduler::Impl : public std::enable_shared_from_this<Impl> {
     informer_ = std::make_unique<Informer>(
         loop_, api_, Kinds{.nodes = true, .pods = true}, options_.watch, options_.seed,
         [this](const WatchEvent& event) { OnEvent(event); }, [this] { Settle(); });
+  }
+
+  void Stir() {
+    queue_.Stir(true, loop_.now());
+    Settle();
   }
 
   const SchedulingQueue& queue() const { return queue_; }
@@ -289,6 +294,11 @@ KubeScheduler::~KubeScheduler() = default;
 void KubeScheduler::Restart() {
   impl_ = std::make_shared<Impl>(*this);
   impl_->Start();
+}
+
+void KubeScheduler::TurnDownNoMore(const std::string& pods) {
+  std::erase_if(other_checks_, [&](const OtherCheck& check) { return check.pods == pods; });
+  impl_->Stir();
 }
 
 size_t KubeScheduler::active() const { return impl_->queue().active(); }

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/units.hpp"
@@ -58,6 +59,14 @@ struct KubeSchedulerOptions {
   WatchFaults watch{};
 };
 
+// A check that Muster does not plan by (volumes, say): pods whose names begin so are turned down on
+// that node.
+struct OtherCheck {
+  std::string pods;
+  std::string node;   // empty: on every one
+  std::string words;  // as in its messages: "node(s) had volume node affinity conflict"
+};
+
 struct KubeSchedulerStats {
   int64_t cycles = 0;
   int64_t filter_calls = 0;
@@ -85,6 +94,10 @@ class KubeScheduler {
   // API server.
   void Restart();
 
+  // From now on, and no more: pods that it turned down are tried again then.
+  void TurnDown(OtherCheck check) { other_checks_.push_back(std::move(check)); }
+  void TurnDownNoMore(const std::string& pods);
+
   const KubeSchedulerStats& stats() const { return stats_; }
   size_t active() const;
   size_t backing_off() const;
@@ -99,6 +112,7 @@ class KubeScheduler {
   ExtenderPort* const extender_;
   const KubeSchedulerOptions options_;
   KubeSchedulerStats stats_;
+  std::vector<OtherCheck> other_checks_;
   std::shared_ptr<Impl> impl_;  // one life of the process; tasks in the loop hold it weakly
 };
 

@@ -47,7 +47,7 @@ Choice NodeChooser::Choose(const Pod& pod) {
   if (const NodeInfo* node = TryNominated(pod)) {
     return {Choice::Kind::kNode, node->record->node.name, false, ""};
   }
-  std::array<int64_t, kFitKinds> turned_down{};
+  std::map<std::string, int64_t> turned_down;
   Nodes nodes = Feasible(pod, turned_down);
   FilterReply reply;
   if (extender_ != nullptr && !nodes.empty()) {
@@ -71,7 +71,7 @@ Choice NodeChooser::Choose(const Pod& pod) {
 const NodeInfo* NodeChooser::TryNominated(const Pod& pod) {
   if (pod.nominated_node.empty()) return nullptr;
   const NodeInfo* node = cache_.Find(pod.nominated_node);
-  if (node == nullptr || cache_.Check(pod, *node) != Fit::kFits) return nullptr;
+  if (node == nullptr || !Obstacle(pod, *node).empty()) return nullptr;
   if (extender_ == nullptr) return node;
   ++stats_.single_node_filters;
   const FilterReply reply = AskFilter(pod, {node});
@@ -81,8 +81,18 @@ const NodeInfo* NodeChooser::TryNominated(const Pod& pod) {
   return passed ? node : nullptr;
 }
 
+std::string NodeChooser::Obstacle(const Pod& pod, const NodeInfo& node) const {
+  const Fit fit = cache_.Check(pod, node);
+  if (fit != Fit::kFits) return ToString(fit);
+  for (const OtherCheck& check : others_) {
+    const bool here = check.node.empty() || check.node == node.record->node.name;
+    if (here && pod.key.name.starts_with(check.pods)) return check.words;
+  }
+  return {};
+}
+
 NodeChooser::Nodes NodeChooser::Feasible(const Pod& pod,
-                                         std::array<int64_t, kFitKinds>& turned_down) {
+                                         std::map<std::string, int64_t>& turned_down) {
   const std::vector<const NodeInfo*>& all = cache_.nodes();
   Nodes feasible;
   if (all.empty()) return feasible;
@@ -92,11 +102,11 @@ NodeChooser::Nodes NodeChooser::Feasible(const Pod& pod,
   while (looked_at < all.size() && feasible.size() < enough) {
     const NodeInfo* node = all[(next_start_ + looked_at) % all.size()];
     ++looked_at;
-    const Fit fit = cache_.Check(pod, *node);
-    if (fit == Fit::kFits) {
+    const std::string obstacle = Obstacle(pod, *node);
+    if (obstacle.empty()) {
       feasible.push_back(node);
     } else {
-      ++turned_down[static_cast<size_t>(fit)];
+      ++turned_down[obstacle];
     }
   }
   next_start_ = (next_start_ + looked_at) % all.size();
@@ -175,12 +185,10 @@ int64_t NodeChooser::BuiltInScore(const Pod& pod, const NodeInfo& node) const {
   return sum / kinds;
 }
 
-std::string NodeChooser::Explain(const std::array<int64_t, kFitKinds>& turned_down,
+std::string NodeChooser::Explain(std::map<std::string, int64_t> turned_down,
                                  const FilterReply& reply) const {
-  std::map<std::string, int64_t> reasons = reply.refused;
-  for (size_t fit = 0; fit < turned_down.size(); ++fit) {
-    if (turned_down[fit] > 0) reasons[ToString(static_cast<Fit>(fit))] += turned_down[fit];
-  }
+  std::map<std::string, int64_t> reasons = std::move(turned_down);
+  for (const auto& [reason, nodes] : reply.refused) reasons[reason] += nodes;
   std::string text = "0/" + std::to_string(cache_.nodes().size()) + " nodes are available";
   const char* separator = ": ";
   for (const auto& [reason, nodes] : reasons) {

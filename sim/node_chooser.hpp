@@ -2,7 +2,7 @@
 // extender Filter, scores, extender Prioritize. Internal to KubeScheduler.
 #pragma once
 
-#include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,10 +24,12 @@ class NodeChooser {
  public:
   // All referenced objects outlive this. `extender` may be null.
   NodeChooser(const SchedulerCache& cache, ExtenderPort* extender,
-              const KubeSchedulerOptions& options, KubeSchedulerStats& stats)
+              const KubeSchedulerOptions& options, const std::vector<OtherCheck>& others,
+              KubeSchedulerStats& stats)
       : cache_(cache),
         extender_(extender),
         options_(options),
+        others_(others),
         stats_(stats),
         random_(options.seed) {}
 
@@ -40,18 +42,20 @@ class NodeChooser {
   const SchedulerCache::NodeInfo* TryNominated(const cluster::Pod& pod);
   // Nodes that pass the built-in checks, as many as are to be scored; counts what the others fail
   // of.
-  Nodes Feasible(const cluster::Pod& pod, std::array<int64_t, kFitKinds>& turned_down);
+  Nodes Feasible(const cluster::Pod& pod, std::map<std::string, int64_t>& turned_down);
+  // Why the node does not pass the built-in checks; empty: it does.
+  std::string Obstacle(const cluster::Pod& pod, const SchedulerCache::NodeInfo& node) const;
   // How many feasible nodes end the search (percentageOfNodesToScore).
   size_t Enough() const;
   FilterReply AskFilter(const cluster::Pod& pod, const Nodes& nodes);
   const SchedulerCache::NodeInfo* Best(const cluster::Pod& pod, const Nodes& nodes);
   int64_t BuiltInScore(const cluster::Pod& pod, const SchedulerCache::NodeInfo& node) const;
-  std::string Explain(const std::array<int64_t, kFitKinds>& turned_down,
-                      const FilterReply& reply) const;
+  std::string Explain(std::map<std::string, int64_t> turned_down, const FilterReply& reply) const;
 
   const SchedulerCache& cache_;
   ExtenderPort* const extender_;
   const KubeSchedulerOptions& options_;
+  const std::vector<OtherCheck>& others_;
   KubeSchedulerStats& stats_;
   Random random_;
   size_t next_start_ = 0;  // where the next search begins

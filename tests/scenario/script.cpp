@@ -95,6 +95,7 @@ Status Script::Do(const std::string& line) {
   if (verb == "quota") return Quota(words);
   if (verb == "budget") return Budget(words);
   if (verb == "pool") return Pool(words);
+  if (verb == "kube-scheduler-refuses") return TurnDown(words);
   std::string first;
   std::string second;
   words >> first >> second;
@@ -110,6 +111,10 @@ Status Script::Do(const std::string& line) {
     if (verb == "refuse-binds") faults_.refuse_binds = first == "on";
     if (verb == "lose-writes") faults_.lost_per_mille = first == "on" ? 1000 : 0;
     SetFaults();
+    return Ok{};
+  }
+  if (verb == "kube-scheduler-accepts") {
+    world().scheduler().TurnDownNoMore(first);
     return Ok{};
   }
   if (verb == "requests") {
@@ -152,6 +157,16 @@ Status Script::Pool(std::istringstream& words) {
   if (!(words >> pool.name >> pool.most >> gpus)) return Wrong("expected pool NAME MOST GPUS");
   pool.node = sim::GpuNode(gpus);
   autoscaling_.pools.push_back(std::move(pool));
+  return Ok{};
+}
+
+Status Script::TurnDown(std::istringstream& words) {
+  sim::OtherCheck check;
+  words >> check.pods >> check.node >> std::ws;
+  if (!std::getline(words, check.words))
+    return Wrong("expected kube-scheduler-refuses PODS NODE|all WORDS");
+  if (check.node == "all") check.node.clear();
+  world().scheduler().TurnDown(std::move(check));
   return Ok{};
 }
 

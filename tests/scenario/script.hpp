@@ -15,6 +15,8 @@
 //   run 10s                        lets time pass
 //   delete pod|podgroup|job|node NAME
 //   delete NodeResourceTopology|ComputeDomain|ResourceSlice NAME
+//   kube-scheduler-refuses PODS NODE|all WORDS…   its checks turn pods down whose names begin so
+//   kube-scheduler-accepts PODS    no more
 //   cordon NODE | uncordon NODE | unready NODE | ready NODE
 //   turn-down NODE | admit NODE    its kubelet admits no pod, or pods again
 //   replace-policy FILE            hot reload
@@ -70,6 +72,7 @@ class Script {
   cluster::Status Order(std::istringstream& words);
   cluster::Status Quota(std::istringstream& words);
   cluster::Status Budget(std::istringstream& words);
+  cluster::Status TurnDown(std::istringstream& words);
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
   cluster::Status Show(const std::string& what);

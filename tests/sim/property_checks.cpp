@@ -255,6 +255,7 @@ std::string World::Finish() {
     for (cluster::Gpu& gpu : node.gpus) gpu.healthy = true;  // what needs all of them waits for it
     static_cast<void>(api.UpdateNode(Actor::kUser, std::move(node)));
   }
+  for (const std::string& pod : turned_down_) cluster_->scheduler().TurnDownNoMore(pod);
   Run(Seconds(2000));
   if (!Broken().empty()) return Broken();
   // They may keep gangs of other queues off for ever.

@@ -236,6 +236,7 @@ void World::ChangeNodes(const Operation& operation) {
       return;
     }
     case Happening::kTurnDown:
+      if (operation.c % 2 == 0) return TurnPodDown(operation, node.name);
       Tell("the kubelet of " + node.name + (operation.b % 2 == 0 ? " admits nobody" : " admits"));
       cluster_->kubelet().TurnDownAll(node.name, operation.b % 2 == 0);
       return;
@@ -249,6 +250,22 @@ void World::ChangeNodes(const Operation& operation) {
       break;
   }
   static_cast<void>(api.UpdateNode(Actor::kUser, std::move(node)));
+}
+
+// By a check of kube-scheduler's that Muster does not plan by; then no more.
+void World::TurnPodDown(const Operation& operation, const std::string& node) {
+  const PodPtr pod = PickPod(operation.b);
+  if (pod == nullptr) return;
+  const std::string& name = pod->pod.key.name;
+  if (turned_down_.erase(name) > 0) {
+    Tell("kube-scheduler takes " + name + " again");
+    cluster_->scheduler().TurnDownNoMore(name);
+    return;
+  }
+  const bool everywhere = operation.c % 4 == 0;
+  Tell("kube-scheduler takes " + name + (everywhere ? " nowhere" : " not on " + node));
+  turned_down_.insert(name);
+  cluster_->scheduler().TurnDown({name, everywhere ? "" : node, "node(s) had no available disk"});
 }
 
 void World::ChangeGpus(const Operation& operation) {

@@ -113,6 +113,7 @@ class World {
   void Remove(const Operation& operation);
   void ChangeGroup(const Operation& operation);
   void ChangeNodes(const Operation& operation);
+  void TurnPodDown(const Operation& operation, const std::string& node);
   void ChangeGpus(const Operation& operation);
   std::string FilterAgain(const Operation& operation);
   void BindAgain(const Operation& operation);
@@ -134,9 +135,10 @@ class World {
     cluster::Time at;
   };
   std::map<cluster::ObjectKey, Plans> plans_;
-  std::set<std::string> torn_;     // gangs that lost a node
-  cluster::Time reclaimed_;        // victims of an operator's order may be there until then
-  std::set<std::string> changed_;  // gangs that lost a pod, or have another minimum
+  std::set<std::string> torn_;         // gangs that lost a node
+  cluster::Time reclaimed_;            // victims of an operator's order may be there until then
+  std::set<std::string> changed_;      // gangs that lost a pod, or have another minimum
+  std::set<std::string> turned_down_;  // pods, by kube-scheduler
   int64_t told_ = 0;
   std::function<void(const std::string&)> tell_;
 };
