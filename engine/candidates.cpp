@@ -148,6 +148,8 @@ bool Preempts(const EngineState& state, const Gang& gang) {
 bool MayPreempt(const EngineState& state, const Gang& gang) {
   const auto& holding = state.holdings.all();
   if (holding.empty()) return false;
+  const Refusal* refusal = state.refusals.Of(gang.id);
+  if (refusal != nullptr && !refusal->may_evict) return false;
   if (state.queue_book.on()) return MayHaveCandidates(state, gang) && Preempts(state, gang);
   const std::optional<int64_t> below = state.rules.victims->Below(PreemptorOf(gang));
   return !(below && holding.begin()->first >= *below) && Preempts(state, gang);

@@ -11,6 +11,7 @@
 #include "engine/booking_search.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
+#include "engine/evidence.hpp"
 #include "engine/handover.hpp"
 #include "engine/minimum.hpp"
 #include "engine/moves.hpp"
@@ -34,6 +35,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     state.work.TriedInVain(gang.id);
     return;
   }
+  if (StartsWhole(gang) && !result.never_fits && WaitForEvidence(state, gang, now)) return;
   Reason reason = job.over_queue && !result.never_fits
                       ? OverQueue(state, gang, gang.queue->asks)
                       : FromShortage(result.shortage, result.never_fits, result.down);

@@ -64,6 +64,12 @@ void Course::Expire(Reason why, Duration held, const Options& options, Time now)
   backoff_until = std::max(*backoff_until, now + PauseAfter(held, attempts));
 }
 
+void Course::Refuse(Reason why) {
+  ++attempts;
+  setback = std::move(why);
+  backoff_until = Time::Never();
+}
+
 void Course::BreakPlan(bool beside, const Options& options, Time now) {
   if (beside) {  // not a start; what is bound waits for the rest
     replan_from = now + Doubled(options.retry_interval, ++broken_plans, options.backoff_max);

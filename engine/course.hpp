@@ -6,7 +6,8 @@
 //   queued_at      since when it is complete           complete         a member is missing
 //   attempts       failed starts in a row              each one         it runs
 //   setback        why the last start failed           each failure     a plan (planning); it runs
-//   backoff_until  when it may be planned again        a failed start   when it has come
+//   backoff_until  when it may be planned again        a failed start   when it has come; evidence
+//                                                                       that helps (Refusals)
 //   expired        its last reservation ran out        then             it runs
 //   broken_plans   plans beside bound members that     each one         one more is bound
 //                  broke at once, in a row
@@ -76,6 +77,8 @@ struct Course {
   void PauseUntil(cluster::Time time);
   // A whole reservation of that length ran out unused.
   void Expire(Reason why, cluster::Duration held, const Options& options, cluster::Time now);
+  // kube-scheduler refused it: how long it waits follows from what happens (Refusals).
+  void Refuse(Reason why);
   // An operator gave its plan back: it is no failure.
   void Cancel(Reason why, cluster::Time until);
   // A plan broke so soon after it was made that it was in vain. `beside`: members are bound.

@@ -25,6 +25,7 @@
 #include "engine/preemptions.hpp"
 #include "engine/queue_book.hpp"
 #include "engine/quotas.hpp"
+#include "engine/refusals.hpp"
 #include "engine/releases.hpp"
 #include "engine/reminders.hpp"
 #include "engine/reservations.hpp"
@@ -77,6 +78,7 @@ struct EngineState {
   KubeletPicks kubelet_picks{cluster, members, options};
   HamiTurns hami_turns{cluster, members};
   Releases releases;
+  Refusals refusals;
   KnownCandidates candidates;  // the last that were asked for
   Reminders reminders{rules.tell_again, writes};
   Announcer announcer{members, writes, reminders};

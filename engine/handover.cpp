@@ -9,6 +9,7 @@
 #include "engine/bars.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
+#include "engine/evidence.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/provisioning.hpp"
@@ -365,6 +366,7 @@ void Report(EngineState& state, const Outcome& outcome, Time now) {
     state.writes.Postpone(*at.member, now + state.options.retry_interval);
   } else if (outcome.kind == OutcomeKind::kDone) {
     Done(state, *at.gang, *at.member, doing);
+    if (doing == WriteKind::kWake) ExpectAnswer(state, *at.gang, *at.member, now);
   } else {
     Failed(state, *at.gang, *at.member, doing, outcome, now);
   }

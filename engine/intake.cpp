@@ -5,6 +5,7 @@
 
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
+#include "engine/evidence.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/node_starts.hpp"
 #include "engine/ordering.hpp"
@@ -112,14 +113,14 @@ void Correct(const Pod& known, Pod& pod) {
 }
 
 // A pod that was told to go has ended with success, of which there was no record.
-void ApplyLast(EngineState& state, const PodUid& uid) {
+void ApplyLast(EngineState& state, const PodUid& uid, Time now) {
   const Pod* known = state.cluster.FindPod(uid);
   if (known == nullptr || !known->deleting || known->terminal() || !state.jobs.IsDone(*known))
     return;
   Pod last = *known;
   last.phase = cluster::PodPhase::kSucceeded;
   last.resource_version = 0;
-  ApplyPod(state, std::move(last));
+  ApplyPod(state, std::move(last), now);
 }
 
 // A member goes that is wanted no more: it has succeeded, or nobody saw how it ended.
@@ -139,6 +140,7 @@ void Restart(EngineState& state, Gang& gang, bool declared, Time now) {
   if (gang.tally.bound == 0) gang.past = {};
   gang.course = {};
   state.preemptions.ForgetTries(gang.id);
+  state.refusals.Forget(gang.id);
   if (!declared) EndKeptRoom(state, gang.id, WindowEnd::kDeleted);
   state.announcer.Forget(gang);
 }
@@ -193,10 +195,10 @@ struct Visitor {
   void operator()(const NodeRemoved& removed) const { RemoveNode(state, removed.uid); }
   void operator()(const Pod& pod) const {
     state.members.Confirm(pod.uid);
-    ApplyPod(state, pod);
+    ApplyPod(state, pod, now);
   }
   void operator()(const PodRemoved& removed) const {
-    if (removed.succeeded) ApplyLast(state, removed.uid);
+    if (removed.succeeded) ApplyLast(state, removed.uid, now);
     RemovePod(state, removed.uid, removed.unseen || removed.succeeded);
   }
   void operator()(const PodWithdrawn& withdrawn) const { WithdrawPod(state, withdrawn.uid); }
@@ -225,11 +227,15 @@ struct Visitor {
   void operator()(const Unfenced& unfenced) const { ApplyUnfenced(state, unfenced); }
   void operator()(const Fenced& fenced) const { LetGo(state, fenced.pod); }
   void operator()(const cluster::ResourceQuota& quota) const {
-    if (state.quotas.Upsert(quota)) state.work.Note(quota.key.ns, {.waiting = true});
+    if (!state.quotas.Upsert(quota)) return;
+    state.work.Note(quota.key.ns, {.waiting = true});
+    NoteChange(state);
   }
   void operator()(const ResourceQuotaRemoved& removed) const {
     const std::string ns = state.quotas.Remove(removed.uid);
-    if (!ns.empty()) state.work.Note(ns, {.waiting = true});
+    if (ns.empty()) return;
+    state.work.Note(ns, {.waiting = true});
+    NoteChange(state);
   }
   void operator()(const cluster::ProvisioningRequest& told) const {
     ApplyRequest(state, told, now);
@@ -258,6 +264,7 @@ struct Before {
     stayed = EverFits::PermanentlyBound(*known, state.options.scheduler_names);
     turn = known->hami_turn;
     at_stake = RoomAtStake(state, known->uid);
+    said = SaidBy(state, pod);
   }
   cluster::ObjectKey group;
   bool ended = false;
@@ -268,6 +275,7 @@ struct Before {
   bool stayed = false;
   cluster::HamiTurn turn = cluster::HamiTurn::kNone;
   std::optional<KeptRoom> at_stake;
+  SaidBefore said;
 };
 
 // Another pod has its name now.
@@ -329,13 +337,16 @@ void ApplyNode(EngineState& state, const Node& given) {
   state.ever_fits.TouchRecord(index);
   state.reservations.OnNodeRestored(node.name);
   TouchReservations(state, index);
+  NoteNode(state, node.name);
 }
 
-void ApplyPod(EngineState& state, Pod pod) {
+void ApplyPod(EngineState& state, Pod pod, Time now) {
   if (!Prepare(state, pod)) return;
   const PodUid uid = pod.uid;
+  if (pod.handed_over || pod.bound_by_muster) Serve(state, pod.spec->scheduler_name);
   const bool asked_before =
-      state.cluster.FindPod(uid) == nullptr && pod.handed_over && !state.members.Claimed(pod);
+      (state.cluster.FindPod(uid) == nullptr && pod.handed_over && !state.members.Claimed(pod)) ||
+      state.members.WouldAsk(pod);
   if (asked_before) state.members.Claim(uid);
   const bool managed = state.members.Managed(pod);
   const Before before(state, pod);
@@ -355,6 +366,7 @@ void ApplyPod(EngineState& state, Pod pod) {
   if (managed) {
     Join(state, *now_known);
     if (before.spec != now_known->spec) TouchPlan(state, uid);
+    HearWords(state, before.said, *now_known, now);
   } else {
     const Gang* gang = state.members.GangOf(uid);
     if (gang != nullptr && gang->id != Membership::IdFor(*now_known)) Disown(state, *now_known);
@@ -363,6 +375,7 @@ void ApplyPod(EngineState& state, Pod pod) {
       TouchForming(state, Membership::IdFor(*now_known).key);
   }
   NoteStart(state, *now_known);
+  if (before.node.valid() && now_known->terminal()) NoteChange(state);
   if (now_known->hami_turn != before.turn) TouchTurns(state, before.node);
   if (!now_known->bound()) return;
   // A pod that another scheduler bound may have taken what was reserved,
@@ -389,6 +402,7 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   }
   ForgetPod(state, uid);
   state.cluster.Remove(uid);
+  if (node.valid()) NoteChange(state);
   if (at_stake) KeepRoom(state, *at_stake);
   TouchUnsound(state, node);
   TouchTurns(state, node);
@@ -415,6 +429,7 @@ std::vector<PodUid> SetOptions(EngineState& state, Options options) {
   state.health.Reconsider();
   state.queue.AnythingMayFit();
   state.work.Note("", {.all = true});
+  NoteChange(state);
   std::vector<PodUid> pods;
   if (!others) return pods;
   pods.reserve(state.cluster.pod_count());

@@ -13,7 +13,7 @@ struct EngineState;
 
 void Apply(EngineState& state, const Fact& fact, cluster::Time now);
 void ApplyNode(EngineState& state, const cluster::Node& node);
-void ApplyPod(EngineState& state, cluster::Pod pod);
+void ApplyPod(EngineState& state, cluster::Pod pod, cluster::Time now);
 // `unseen`: nobody saw how it ended.
 void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen);
 // Of one that is bound nothing is done: it holds what it holds.

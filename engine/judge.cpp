@@ -6,6 +6,7 @@
 #include "engine/defect.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
+#include "engine/refusals.hpp"
 
 namespace muster::engine {
 
@@ -54,6 +55,8 @@ class GangJudge {
   bool HeldTooLong() const;
   int64_t AtBind() const;
   Reason Expired(int64_t arrived) const;
+  Step ExpiryOf(int64_t arrived) const;
+  const Member* RefusedMember() const;
   bool FollowDeadlines();
   Reason Preempted() const;
   Reason Binding(int64_t have) const;
@@ -119,10 +122,26 @@ Reason GangJudge::Expired(int64_t arrived) const {
   if (!gang_.plan->all_nominated) return reason;  // nobody was to ask yet
   for (const auto& [uid, member] : gang_.members) {
     if (!member.planned() || member.plan->bind_seen || member.pod->gated_by_muster()) continue;
-    reason.detail = NeverAskedAbout(member);
-    break;
+    if (WordsOn(*member.pod) != nullptr) return WhyRefused(member);
+    if (reason.detail.empty() || around_.turns) reason.detail = NeverAskedAbout(member);
   }
   return reason;
+}
+
+// kube-scheduler writes a sentence once: where it came before the plan, silence means the same.
+Step GangJudge::ExpiryOf(int64_t arrived) const {
+  Reason why = Expired(arrived);
+  const bool refused = why.code == ReasonCode::kRefused;
+  return {refused ? Step::Kind::kRefuse : Step::Kind::kExpire, "", std::move(why)};
+}
+
+// kube-scheduler finds no node for it, and has not changed its mind.
+const Member* GangJudge::RefusedMember() const {
+  const auto refused = std::find_if(gang_.members.begin(), gang_.members.end(), [&](const auto& e) {
+    const std::optional<Time>& at = e.second.plan->refused_at;
+    return e.second.planned() && at && *at + Refusals::kStands <= around_.now;
+  });
+  return refused == gang_.members.end() ? nullptr : &refused->second;
 }
 
 Reason GangJudge::Preempted() const {
@@ -153,8 +172,7 @@ Verdict GangJudge::Judge() {
                        ? "muster: the pod waits for its turn: " + around_.turns->why
                        : "muster: the API server has not confirmed the binding in time"});
     }
-    return Take(Stage::kHeldCalls,
-                {Step::Kind::kExpire, "", Expired(AtBind() + tally.bound + tally.succeeded)});
+    return Take(Stage::kHeldCalls, ExpiryOf(AtBind() + tally.bound + tally.succeeded));
   }
   if (tally.bound_of_muster + tally.leaving == 0) course().EndRepair();
   // All bound members leave: no other member joins them.
@@ -203,7 +221,8 @@ bool GangJudge::FollowDeadlines() {
   if (gang_.tally.planned == 0) return true;
   for (const auto& [uid, member] : gang_.members) {
     if (!member.planned() || member.may_be_bound()) continue;
-    const Time due = ReservedSince(member.plan->made_at) + around_.reservation_timeout;
+    Time due = ReservedSince(member.plan->made_at) + around_.reservation_timeout;
+    if (member.plan->refused_at) due = std::min(due, *member.plan->refused_at + Refusals::kStands);
     if (due <= around_.now) return false;
     verdict_.deadline = std::min(verdict_.deadline.value_or(due), due);
   }
@@ -292,7 +311,9 @@ Verdict GangJudge::Partial() {
   verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
   verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;
-  const bool late = tally.pausing > 0 && course().setback.code == ReasonCode::kReservationExpired;
+  const bool late =
+      tally.pausing > 0 && (course().setback.code == ReasonCode::kReservationExpired ||
+                            course().setback.code == ReasonCode::kRefused);
   if (rest_comes && !verdict_.keep && !late) {
     if (!plannable) return Final(GangState::kRunning, Missing(lacks));
     return Final(Is(around_.namespace_bar) ? GangState::kDegraded : GangState::kRunning,
@@ -389,8 +410,11 @@ Verdict GangJudge::Reserved() {
       const Time due = ReservedSince(gang_.plan->made_at) + around_.reservation_timeout;
       verdict_.deadline = std::max(*verdict_.deadline, due);
     }
+    const Member* without_node = verdict_.barrier_open ? nullptr : RefusedMember();
+    if (without_node != nullptr)
+      return Take(Stage::kReserved, {Step::Kind::kRefuse, "", WhyRefused(*without_node)});
     if (verdict_.deadline && *verdict_.deadline <= around_.now)
-      return Take(Stage::kReserved, {Step::Kind::kExpire, "", Expired(arrived + there)});
+      return Take(Stage::kReserved, ExpiryOf(arrived + there));
   }
   const int64_t need = gang_.minimum.members;
   if (verdict_.barrier_open) return Final(GangState::kBinding, Binding(there));
@@ -435,6 +459,12 @@ Verdict GangJudge::Preempting() {
 
 std::string NeverAskedAbout(const Member& member) {
   return "kube-scheduler has not asked to bind " + member.key.name;
+}
+
+Reason WhyRefused(const Member& member) {
+  const std::string* words = WordsOn(*member.pod);
+  const std::string said = words == nullptr || words->empty() ? "it is Unschedulable" : *words;
+  return Because(ReasonCode::kRefused, 0, 0, "pod " + member.key.name + ": " + said);
 }
 
 Verdict Judge(const Gang& gang, const Surroundings& around, Stage from) {

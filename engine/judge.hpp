@@ -81,13 +81,14 @@ struct Step {
     kGiveBack,       // the plan, which nothing is wrong with
     kFail,           // the start failed
     kExpire,         // so it did: the whole reservation ran out
+    kRefuse,         // so it did: kube-scheduler finds no node for a member
     kExpireMembers,  // those that did not come in time, beside bound ones
     kEndPauses,      // the gang pauses as a whole
     kRedeem,         // the victims are gone: earmarks become reservations
   };
   Kind kind = Kind::kDrop;
   std::string why = {};           // for held Bind calls
-  Reason setback = {};            // of kFail and kExpire
+  Reason setback = {};            // of kFail, kExpire and kRefuse
   bool protect_victims = false;   // of kFail: those that stay are nobody's victims for now
   cluster::Time not_before = {};  // of kFail: the next try comes then at the earliest
 };
@@ -110,6 +111,8 @@ struct Verdict {
 
 // What a reservation that ran out says of a member that never came to Bind.
 std::string NeverAskedAbout(const Member& member);
+// What kube-scheduler has said of it, see WordsOn.
+Reason WhyRefused(const Member& member);
 
 // Tally and minimum of the gang must be of now.
 Verdict Judge(const Gang& gang, const Surroundings& around, Stage from);

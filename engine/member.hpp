@@ -40,6 +40,9 @@ struct MemberPlan {
   int64_t expiries = 0;  // how often that happened
   // Nodes that kube-scheduler rejected for this pod, until when.
   std::map<std::string, cluster::Time> excluded;
+  // Since it was handed over for this plan kube-scheduler has found no node for it at all. Still to
+  // come: it has not, unless it asks before.
+  std::optional<cluster::Time> refused_at;
 };
 
 // A Bind call that waits for its gang (or for the API server's answer).

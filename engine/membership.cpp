@@ -19,6 +19,11 @@ bool Membership::Claimed(const Pod& pod) const {
          seen_in_filter_.contains(pod.uid) || (pod.bound() && pod.bound_by_muster);
 }
 
+bool Membership::WouldAsk(const Pod& pod) const {
+  return pod.unschedulable != nullptr && !pod.bound() && !pod.ending() && !pod.daemon &&
+         !pod.spec->gpus.none() && !Claimed(pod) && served_.contains(pod.spec->scheduler_name);
+}
+
 bool Membership::Managed(const Pod& pod) const {
   if (Claimed(pod)) return true;
   const Gang* gang = pod.pod_group.empty() ? nullptr : Find(IdFor(pod));

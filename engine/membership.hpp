@@ -15,7 +15,8 @@
 //    settled last.
 //
 // A restart forgets which pods only a Filter call made Muster's, but for those that carry the mark
-// of a hand-over; all else follows from the objects.
+// of a hand-over, and those for which kube-scheduler finds no node under a schedulerName of which
+// Muster has bound a pod or handed one over; all else follows from the objects.
 #pragma once
 
 #include <map>
@@ -85,6 +86,11 @@ class Membership {
   // A Filter call showed the pod, or had before a restart.
   void Claim(const cluster::PodUid& pod) { seen_in_filter_.insert(pod); }
   void Disclaim(const cluster::PodUid& pod) { seen_in_filter_.erase(pod); }
+  // kube-scheduler asks Muster about pods of that schedulerName. True: that is news.
+  bool Serve(const std::string& scheduler) { return served_.insert(scheduler).second; }
+  // kube-scheduler finds no node for a pod that it would ask about if it did: there is no Filter
+  // call while the cluster is full.
+  bool WouldAsk(const cluster::Pod& pod) const;
   // Only a Filter call has shown it, so far.
   void AwaitConfirmation(const cluster::PodUid& pod, cluster::Time now) {
     unconfirmed_.emplace(pod, now);
@@ -116,6 +122,7 @@ class Membership {
   const SpreadGroup no_spread_group_;
   std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> group_keys_;
   std::set<cluster::PodUid> seen_in_filter_;              // live ones of other schedulerNames
+  std::set<std::string> served_;                          // schedulerNames
   std::map<cluster::PodUid, cluster::Time> unconfirmed_;  // since when
   std::set<cluster::PodUid> deferred_;
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> unmanaged_;  // by PodGroup; none is empty

@@ -1,5 +1,8 @@
 #include "engine/membership_moves.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/queueing.hpp"
@@ -67,6 +70,19 @@ void Join(EngineState& state, const Pod& pod) {
   }
 }
 
+void Serve(EngineState& state, const std::string& scheduler) {
+  if (!state.members.Serve(scheduler)) return;
+  std::vector<PodUid> waiting;
+  state.cluster.EachPod([&](const Pod& pod) {
+    if (state.members.WouldAsk(pod)) waiting.push_back(pod.uid);
+  });
+  std::sort(waiting.begin(), waiting.end());
+  for (const PodUid& uid : waiting) {
+    state.members.Claim(uid);
+    Join(state, *state.cluster.FindPod(uid));
+  }
+}
+
 void Leave(EngineState& state, const PodUid& uid) {
   if (state.members.Find(uid).gang == nullptr) return;
   Detach(state, uid);
@@ -121,6 +137,7 @@ void EraseGang(EngineState& state, Gang& gang) {
   state.queue_book.Leave(id);
   state.orders.ForgetGang(id.key);
   EndScaleUp(state, id);
+  state.refusals.Forget(id);
   state.members.Erase(id);
 }
 

@@ -12,6 +12,9 @@ struct EngineState;
 void TouchGangOf(EngineState& state, const cluster::PodUid& pod);
 // A known pod joins the gang that it belongs to, or stays in it.
 void Join(EngineState& state, const cluster::Pod& pod);
+// Pods of that schedulerName are Muster's when kube-scheduler asks about them. Those that it finds
+// no node for, and so does not ask about, are taken now.
+void Serve(EngineState& state, const std::string& scheduler);
 // The pod is a member no more. Its record may be gone already.
 void Leave(EngineState& state, const cluster::PodUid& uid);
 // A pod that lives on and is Muster's no more. Room is kept for it as long as it is nominated.

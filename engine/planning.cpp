@@ -168,7 +168,8 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   const bool preempts = whole && ever_fits.Never(job.request.key) == nullptr &&
                         MayPreempt(state, gang) && PastDelay(state, gang, now);
   if (preempts) job.preempts_below = job.order.priority;
-  job.plain = job.plain && !(preempts && MayPreemptFrom(state, gang));
+  job.plain = job.plain && !(preempts && MayPreemptFrom(state, gang)) &&
+              state.refusals.Of(gang.id) == nullptr;
   job.kept_off = KeptOff(state, gang, now);
   if (whole && WaitsForOthersOfUser(state, gang, job)) return std::nullopt;
   if (whole && job.plain) {

@@ -74,6 +74,7 @@ constexpr auto kNames = std::to_array<Names>({
     {ReasonCode::kHold, "Hold", "its queue starts no gangs for now", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
      "the reservation expired before all members reached Bind", "did"},
+    {ReasonCode::kRefused, "Refused", "kube-scheduler finds no node for a member", ""},
     {ReasonCode::kBindFailed, "BindFailed", "the API server refused a binding", ""},
     {ReasonCode::kPlanBroken, "PlanBroken", "a planned node was lost, cordoned or taken", ""},
     {ReasonCode::kRepairing, "Repairing",

@@ -52,6 +52,7 @@ enum class ReasonCode {
   kHold,           // its queue starts no gang for now
   // Backoff; also Degraded: the deadline passed before all reached Bind (have of need did)
   kReservationExpired,
+  kRefused,      // kube-scheduler finds no node for the member in `detail`, and says why
   kBindFailed,   // the API server refused a binding
   kPlanBroken,   // a planned node was lost, cordoned, shrank or was taken by another scheduler
   kRepairing,    // the gang was partially bound for too long; its bound members are being evicted

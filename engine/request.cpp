@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/engine_state.hpp"
+#include "engine/evidence.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 #include "engine/rank.hpp"
@@ -186,8 +187,10 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   const std::vector<uint32_t> ranks = RanksOf(open);
   policy::GangRequest request;
   request.terms = TermsOf(state, gang, {});
+  NodesRefused refused(state, gang);
   const auto demand_of = [&](size_t i) {
     policy::Demand demand = DemandOf(state, request.terms, *open[i], now);
+    refused.KeepOff(demand);
     demand.rank = ranks[i];
     return demand;
   };

@@ -20,6 +20,7 @@ void Reservations::Set(Member& member, cluster::Placement placement, bool requir
   plan.required = required;
   plan.nominated = nominated;
   plan.bind_seen = false;
+  plan.refused_at.reset();
   plan.kubelet_pick.reset();
 }
 
@@ -65,6 +66,7 @@ void Reservations::GiveBackMember(Member& member, const std::string& why) {
   plan.required = false;
   plan.nominated = false;
   plan.bind_seen = false;
+  plan.refused_at.reset();
   plan.kubelet_pick.reset();
 }
 
@@ -90,6 +92,7 @@ void Reservations::Settle(Member& member) {
   plan.placement.reset();
   plan.node.clear();
   plan.excluded.clear();
+  plan.refused_at.reset();
   writes_.ConfirmOutcome(member);
 }
 
@@ -98,8 +101,12 @@ void Reservations::Forget(Member& member) {
   member.plan.value_ = {};
 }
 
-void Reservations::Exclude(Member& member, Time until) {
-  member.plan.value_.excluded[member.plan->node] = until;
+void Reservations::Exclude(Member& member, const std::string& node, Time until) {
+  member.plan.value_.excluded[node] = until;
+}
+
+void Reservations::Allow(Member& member, const std::vector<std::string>& nodes) {
+  for (const std::string& node : nodes) member.plan.value_.excluded.erase(node);
 }
 
 void Reservations::Pause(Member& member, Time now) {

@@ -54,10 +54,17 @@ class Reservations {
     member.plan.value_.kubelet_pick = std::move(pick);
   }
   void SeenAtBind(Member& member) { member.plan.value_.bind_seen = true; }
+  // kube-scheduler finds no node for it; or, nothing, it has thought better of it.
+  void SetRefused(Member& member, std::optional<cluster::Time> at) {
+    member.plan.value_.refused_at = at;
+  }
   // kube-scheduler rejected the planned node, by an answer or by not asking.
-  void Exclude(Member& member, cluster::Time until);
-  // Its reservation ran out beside bound members.
+  void Exclude(Member& member, const std::string& node, cluster::Time until);
+  // They have passed its checks.
+  void Allow(Member& member, const std::vector<std::string>& nodes);
+  // Its reservation ran out beside bound members, or it was refused there: it pauses until then.
   void Pause(Member& member, cluster::Time now);
+  void PauseUntil(Member& member, cluster::Time until) { member.plan.value_.pauses_until = until; }
   void EndPauses(Gang& gang, cluster::Time now);
 
   void CountNominated(Gang& gang, int64_t planned);

@@ -23,13 +23,31 @@ void ExcludeUnasked(EngineState& state, Gang& gang, Time now) {
   if (state.last_call < gang.plan->made_at) return;
   for (auto& [uid, member] : gang.members) {
     if (!member.planned() || member.plan->bind_seen || member.pod->gated_by_muster()) continue;
-    state.reservations.Exclude(member, now + state.options.backoff_max);
+    state.reservations.Exclude(member, member.plan->node, now + state.options.backoff_max);
   }
+}
+
+// Released for the plan, and not come to Bind.
+Refusals::Members Unasked(const Gang& gang) {
+  Refusals::Members unasked;
+  if (!gang.plan->all_nominated) return unasked;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.planned() && !member.plan->bind_seen && !member.pod->gated_by_muster())
+      unasked.push_back(&member);
+  }
+  return unasked;
+}
+
+// Of them, those for which kube-scheduler finds no node.
+Refusals::Members Refused(const Gang& gang) {
+  Refusals::Members refused = Unasked(gang);
+  std::erase_if(refused, [](const Member* one) { return WordsOn(*one->pod) == nullptr; });
+  return refused;
 }
 
 void ExcludeWaiting(EngineState& state, const Gang& gang, Member& member, Time now) {
   if (member.planned() && state.hami_turns.WaitOf(gang, member, now))
-    state.reservations.Exclude(member, now + state.options.backoff_max);
+    state.reservations.Exclude(member, member.plan->node, now + state.options.backoff_max);
 }
 
 }  // namespace
@@ -60,21 +78,38 @@ void Fail(EngineState& state, Gang& gang, const Reason& setback, Time now) {
 void Expire(EngineState& state, Gang& gang, const Reason& setback, Time now) {
   ExcludeUnasked(state, gang, now);
   ExcludeHanging(state, gang, now);
+  const Refusals::Members unasked = Unasked(gang);
   GiveBack(state, gang, "muster: " + Describe(setback));
   gang.course.Expire(setback, now - gang.plan->made_at, state.options, now);
+  state.refusals.Await(gang.id, unasked, *gang.course.backoff_until, now);
+}
+
+void Refuse(EngineState& state, Gang& gang, const Reason& setback, Time now) {
+  state.refusals.Refuse(gang.id, Refused(gang), setback.detail, now);
+  GiveBack(state, gang, "muster: " + Describe(setback));
+  gang.course.Refuse(setback);
 }
 
 void ExpireMembers(EngineState& state, Gang& gang, Time now) {
   const Duration timeout = ReservationTimeout(state, gang);
   Reason reason = Because(ReasonCode::kReservationExpired);
   for (auto& [uid, member] : gang.members) {
-    if (!member.planned() || member.may_be_bound() || member.plan->made_at + timeout > now)
-      continue;
+    const std::optional<Time>& refused_at = member.plan->refused_at;
+    const bool refused = refused_at && *refused_at + Refusals::kStands <= now;
+    const bool late = refused || member.plan->made_at + timeout <= now;
+    if (!member.planned() || member.may_be_bound() || !late) continue;
     const bool released = member.plan->nominated && !member.pod->gated_by_muster();
+    if (released && !member.plan->bind_seen && WordsOn(*member.pod) != nullptr) {
+      reason = WhyRefused(member);
+      state.refusals.Refuse(gang.id, {&member}, reason.detail, now);
+      state.reservations.PauseUntil(member, Time::Never());
+      state.reservations.GiveBackMember(member, "muster: " + Describe(reason));
+      continue;
+    }
     if (released && !member.plan->bind_seen) {
       if (reason.detail.empty()) reason.detail = NeverAskedAbout(member);
       if (state.last_call >= member.plan->made_at)  // as in ExcludeUnasked
-        state.reservations.Exclude(member, now + state.options.backoff_max);
+        state.reservations.Exclude(member, member.plan->node, now + state.options.backoff_max);
     }
     ExcludeWaiting(state, gang, member, now);
     state.reservations.Pause(member, now);
@@ -82,11 +117,15 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
   }
   SettleMembers(state, gang);
   if (Need(gang, Counting::kBound) == 0) {
-    state.announcer.Tell(gang, true, "GangReservationExpired", Describe(reason));
+    const bool refused = reason.code == ReasonCode::kRefused;
+    state.announcer.Tell(gang, true, refused ? "GangMemberRefused" : "GangReservationExpired",
+                         Describe(reason));
     return;
   }
-  reason.have = gang.tally.bound + gang.tally.succeeded;
-  reason.need = gang.minimum.members;
+  if (reason.code == ReasonCode::kReservationExpired) {
+    reason.have = gang.tally.bound + gang.tally.succeeded;
+    reason.need = gang.minimum.members;
+  }
   gang.course.setback = std::move(reason);
   PendingQueue::ForgetTry(gang);
 }

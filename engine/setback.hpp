@@ -20,8 +20,11 @@ void Drop(EngineState& state, Gang& gang, const std::string& why, cluster::Time 
 void Fail(EngineState& state, Gang& gang, const Reason& setback, cluster::Time now);
 // The same where the whole reservation ran out.
 void Expire(EngineState& state, Gang& gang, const Reason& setback, cluster::Time now);
-// Beside bound members: each one that did not come in time gives back what it held and pauses, the
-// others go on.
+// The same where kube-scheduler finds no node for a member: the gang waits for evidence that it
+// would now (Refusals).
+void Refuse(EngineState& state, Gang& gang, const Reason& setback, cluster::Time now);
+// Beside bound members: each one that did not come in time, or was refused, gives back what it held
+// and pauses, the others go on.
 void ExpireMembers(EngineState& state, Gang& gang, cluster::Time now);
 
 // From plan to the last Bind call.

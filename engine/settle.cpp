@@ -8,6 +8,7 @@
 #include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
+#include "engine/evidence.hpp"
 #include "engine/handover.hpp"
 #include "engine/judge.hpp"
 #include "engine/membership_moves.hpp"
@@ -86,6 +87,8 @@ void Take(EngineState& state, Gang& gang, const Step& step, Time now) {
       return gang.course.PauseUntil(step.not_before);
     case Step::Kind::kExpire:
       return Expire(state, gang, step.setback, now);
+    case Step::Kind::kRefuse:
+      return Refuse(state, gang, step.setback, now);
     case Step::Kind::kExpireMembers:
       return ExpireMembers(state, gang, now);
     case Step::Kind::kEndPauses:
@@ -142,6 +145,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   gang.judged = true;
   state.reservations.EndPauses(gang, now);
   SettleMembers(state, gang);
+  FollowRefusal(state, gang, now);
   Remember(state, gang, now);
   gang.min_member =
       (gang.past.running_since() ? DeclaredMinimum(group) : FirstMinimum(group)).members;
@@ -186,6 +190,8 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.course.backoff_until);
   at(gang.course.replan_from);
   at(gang.course.move_from);
+  const Refusal* refusal = state.refusals.Of(gang.id);
+  if (refusal != nullptr && refusal->waits) at(state.refusals.RetryFrom(*refusal));
   at(MayPreemptFrom(state, gang));
   at(ScaleUpDue(state, gang));
   at(RequestDue(state, gang));
@@ -200,6 +206,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
     at(member.writes->not_before);
     if (const Protection* by = state.preemptions.ProtectionOf(uid)) at(by->until);
     at(member.plan->pauses_until);
+    if (member.plan->refused_at) at(*member.plan->refused_at + Refusals::kStands);
     if (!gang.pending()) continue;
     for (const auto& [node, until] : member.plan->excluded) at(until);
   }

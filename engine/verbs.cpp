@@ -1,6 +1,7 @@
 #include "engine/verbs.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cluster/transaction.hpp"
@@ -9,6 +10,7 @@
 #include "engine/commit.hpp"
 #include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/evidence.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/queue_rules.hpp"
@@ -24,6 +26,7 @@ using cluster::Time;
 
 namespace {
 
+constexpr const char* kRejected = "muster: kube-scheduler rejected the planned node";
 // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
 constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 
@@ -53,13 +56,14 @@ void LearnFromFilter(EngineState& state, const Pod& pod, Time now) {
   if (state.cluster.FindPod(pod.uid) == nullptr) {
     for (const cluster::PodUid& uid : state.members.Unconfirmed(kConfirmWithin, now))
       RemovePod(state, uid, false);
-    ApplyPod(state, pod);
+    ApplyPod(state, pod, now);
     // Removed already: the question is older than what we know.
     if (state.cluster.FindPod(pod.uid) == nullptr) return;
     state.members.AwaitConfirmation(pod.uid, now);
   }
   state.members.Claim(pod.uid);
   Join(state, *state.cluster.FindPod(pod.uid));
+  Serve(state, pod.spec->scheduler_name);
 }
 
 // Where the pod may move: to the nodes asked about that take it.
@@ -94,10 +98,12 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
   policy::GangTerms terms = TermsOf(state, question.gang, moving);
   if (!terms.replaces) terms.kept = placer.KeptOf(*snapshot, policy::NodeFilter::kSchedulable);
   terms.kept = cluster::Together(terms.kept, ShapedFor(state, question.gang).shut);
+  NodesRefused refused(state, question.gang);
   std::vector<policy::Demand> demands;
   for (const Member* member : moving) {
     tx.Evict(*member->plan->placement, member->pod->queue);
     policy::Demand demand = DemandOf(state, terms, *member, now);
+    refused.KeepOff(demand);
     demand.preferred = member->plan->placement->node;
     if (member == &question.member) {
       demand.preferred = {};
@@ -118,33 +124,23 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
   for (const cluster::Placement& placement : answer.placements) {
     Member& member = question.gang.members.at(placement.pod);
     if (member.plan->placement == placement) continue;
+    state.writes.Answer(member, kRejected);
     SetPlan(state, member, placement, member.plan->required);
   }
   state.work.Touch(question.gang);
   return true;
 }
 
-// kube-scheduler's own checks rejected the planned node. First only this pod moves; then all
-// members that no Bind call is held for; if neither works, the gang starts again without that node
-// for that pod. A call that is held for the pod itself was made by a kube-scheduler that is gone.
-void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& question, Time now) {
+// The plan is given up, and the member is to have no node but those that kube-scheduler named.
+void StartAgain(EngineState& state, const TurnedDown& question, Time now) {
   auto& [gang, member, nodes] = question;
-  const std::string why = "muster: kube-scheduler rejected the planned node";
-  state.writes.Answer(member, why);
-  state.reservations.Exclude(member, now + state.options.backoff_max);
-  // A fact may have broken reservations since the gang was judged; only sound ones can be moved.
-  if (state.cluster.Sound(member.uid) && TryMove(state, placer, {&member}, question, now)) return;
-  std::vector<Member*> moving;
-  for (auto& [uid, other] : gang.members) {
-    if (other.planned() && other.writes->held.empty() && !other.may_be_bound())
-      moving.push_back(&other);
+  const std::set<std::string> named(nodes.begin(), nodes.end());
+  for (const cluster::Node* node : state.cluster.Nodes()) {
+    if (!named.contains(node->name))
+      state.reservations.Exclude(member, node->name, now + state.options.backoff_max);
   }
-  const bool all_sound = std::all_of(moving.begin(), moving.end(), [&](const Member* one) {
-    return state.cluster.Sound(one->uid);
-  });
-  if (moving.size() > 1 && all_sound && TryMove(state, placer, moving, question, now)) return;
   if (gang.plan->barrier_open || gang.tally.bound_of_muster > 0) {
-    state.reservations.GiveBackMember(member, why);
+    state.reservations.GiveBackMember(member, kRejected);
   } else {
     Drop(state, gang, "muster: kube-scheduler rejected a planned node, the gang is planned again",
          now);
@@ -152,6 +148,33 @@ void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& questi
   SetState(gang, gang.tally.bound_of_muster > 0 ? GangState::kDegraded : GangState::kQueued,
            Because(ReasonCode::kPlanBroken));
   state.work.Touch(gang);
+}
+
+// kube-scheduler's own checks rejected the planned node. First only this pod moves; then all
+// members that no Bind call is held for; then those too, and the calls are answered; if nothing
+// works, the gang starts again. A call that is held for the pod itself was made by a kube-scheduler
+// that is gone.
+void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& question, Time now) {
+  auto& [gang, member, nodes] = question;
+  state.writes.Answer(member, kRejected);
+  state.reservations.Allow(member, nodes);
+  state.reservations.Exclude(member, member.plan->node, now + state.options.backoff_max);
+  // A fact may have broken reservations since the gang was judged; only sound ones can be moved.
+  if (state.cluster.Sound(member.uid) && TryMove(state, placer, {&member}, question, now)) return;
+  size_t moved = 1;
+  for (const bool held_too : {false, true}) {
+    std::vector<Member*> moving;
+    for (auto& [uid, other] : gang.members) {
+      const bool held = !other.writes->held.empty();
+      if (other.planned() && (held_too || !held) && !other.may_be_bound()) moving.push_back(&other);
+    }
+    const bool all_sound = std::all_of(moving.begin(), moving.end(), [&](const Member* one) {
+      return state.cluster.Sound(one->uid);
+    });
+    const bool more = moving.size() > std::exchange(moved, moving.size());
+    if (more && all_sound && TryMove(state, placer, moving, question, now)) return;
+  }
+  StartAgain(state, question, now);
 }
 
 // kube-scheduler tries a nominated node first, and alone. So a list without the planned node means
@@ -196,7 +219,9 @@ FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuest
   if (!state.members.Claimed(pod)) {  // kube-scheduler asks about it, so it is Muster's to place
     state.members.Claim(uid);
     state.work.Touch(*at.gang);
+    Serve(state, pod.spec->scheduler_name);
   }
+  if (state.refusals.Asked(at.gang->id, member, question.nodes)) state.work.Touch(*at.gang);
   const bool preempts = state.preemptions.VictimsOf(at.gang->id) != nullptr;
   // It may only have come too early.
   if (!preempts && state.stale_resources.empty() && RejectsPlannedNode(member, question) &&
@@ -204,7 +229,10 @@ FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuest
     Replan(state, placer, {*at.gang, member, question.nodes}, now);
   if (!preempts && member.planned()) {
     answer.refusal = "muster: the gang is planned on other nodes";
-    if (Contains(question.nodes, member.plan->node)) answer.node = member.plan->node;
+    if (Contains(question.nodes, member.plan->node)) {
+      answer.node = member.plan->node;
+      state.reservations.SetRefused(member, std::nullopt);
+    }
   } else {  // it has no plan, or one without room yet
     answer.refusal = RefusalOf(state, *at.gang);
   }
@@ -238,6 +266,7 @@ Scheduler::BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t t
   state.last_call = now;
   state.writes.Hold(member, ticket, now + state.options.bind_hold_timeout);
   state.reservations.SeenAtBind(member);
+  state.reservations.SetRefused(member, std::nullopt);
   state.work.Touch(*at.gang);
   return {true, {}};
 }

@@ -89,6 +89,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.attempts = gang.course.attempts;
   view.deadline =
       gang.state == GangState::kBackoff ? gang.course.backoff_until : gang.plan->deadline;
+  if (view.deadline == cluster::Time::Never()) view.deadline.reset();  // what happens ends it
   if (gang.course.partial_since)
     view.deadline = *gang.course.partial_since +
                     PartialTimeout(gang, state.members.GroupOf(gang), state.options);

@@ -1,0 +1,139 @@
+#include "engine/evidence.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine_state.hpp"
+#include "engine/judge.hpp"
+#include "engine/settle_members.hpp"
+
+namespace muster::engine {
+
+using cluster::NodeIndex;
+using cluster::Pod;
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+void TouchStirred(EngineState& state) {
+  for (const GangId& id : state.refusals.TakeStirred()) {
+    if (Gang* gang = state.members.Find(id)) state.work.Touch(*gang);
+  }
+}
+
+Reason ReasonOf(const Refusal& refusal) {
+  return Because(ReasonCode::kRefused, 0, 0, refusal.words);
+}
+
+}  // namespace
+
+SaidBefore SaidBy(const EngineState& state, const Pod& pod) {
+  const Pod* known = state.cluster.FindPod(pod.uid);
+  if (known == nullptr) return {};
+  const bool spoke = WordsOn(*known) != nullptr;
+  return {true, known->nominated_node, spoke ? known->unschedulable : nullptr};
+}
+
+void HearWords(EngineState& state, const SaidBefore& before, const Pod& pod, Time now) {
+  const std::string* words = WordsOn(pod);
+  const PlacedMember at = state.members.Find(pod.uid);
+  if (at.member == nullptr || !pod.gates.empty() || pod.bound() || pod.ending()) return;
+  Member& member = *at.member;
+  if (words == nullptr) return state.reservations.SetRefused(member, std::nullopt);
+  const bool other = before.words == nullptr || *before.words != *words;
+  if (!before.known) {
+    if (!pod.handed_over || !NamesUnplanned(*words)) return;
+    state.refusals.Refuse(at.gang->id, {&member}, WhyRefused(member).detail, now);
+  } else if (!member.planned()) {
+    if (before.words != nullptr && other && Relents(*before.words, *words))
+      state.refusals.Relented(at.gang->id, pod.uid);
+  } else if (member.plan->nominated && !member.plan->bind_seen &&
+             member.plan->refused_at.value_or(Time::Never()) > now &&
+             state.preemptions.VictimsOf(at.gang->id) == nullptr) {
+    const bool turned = before.nominated == member.plan->node && pod.nominated_node.empty();
+    if (!other && !turned) return;
+    state.reservations.SetRefused(member, now);
+    // It may have had an older picture, and no event that makes it look again: it is asked once
+    // more.
+    state.writes.MarkNeedsWake(member);
+  }
+}
+
+void ExpectAnswer(EngineState& state, const Gang& gang, Member& member, Time now) {
+  const Refusal* refusal = state.refusals.Of(gang.id);
+  if (refusal == nullptr || !refusal->members.contains(member.uid) || !member.planned() ||
+      member.plan->bind_seen || member.plan->refused_at || WordsOn(*member.pod) == nullptr)
+    return;
+  state.reservations.SetRefused(member, now + Refusals::kAnswers);
+}
+
+void NoteChange(EngineState& state) {
+  state.refusals.Changed();
+  TouchStirred(state);
+}
+
+void NoteNode(EngineState& state, const std::string& node) {
+  state.refusals.NodeChanged(node);
+  TouchStirred(state);
+}
+
+void FollowRefusal(EngineState& state, Gang& gang, Time now) {
+  const Refusal* refusal = state.refusals.Of(gang.id);
+  if (refusal == nullptr) return;
+  const auto& members = refusal->members;
+  const bool any = std::any_of(members.begin(), members.end(), [&](const PodUid& uid) {
+    const auto found = gang.members.find(uid);
+    return found != gang.members.end() && !found->second.pod->bound() &&
+           !found->second.pod->ending();
+  });
+  const bool over = !any && (!refusal->waits || !members.empty());
+  if (refusal->waits && (over || state.refusals.RetryFrom(*refusal) <= now)) {
+    gang.course.backoff_until.reset();
+    state.reservations.EndPauses(gang, Time::Never());
+    state.refusals.Retry(gang.id);
+    SettleMembers(state, gang);
+  }
+  if (over) return state.refusals.Forget(gang.id);
+  if (!refusal->waits || gang.tally.bound_of_muster > 0 || gang.tally.planned > 0) return;
+  gang.course.backoff_until = state.refusals.RetryFrom(*refusal);
+  if (gang.course.setback.code == ReasonCode::kNone) gang.course.setback = ReasonOf(*refusal);
+}
+
+bool WaitForEvidence(EngineState& state, Gang& gang, Time now) {
+  const Refusal* refusal = state.refusals.Of(gang.id);
+  if (refusal == nullptr) return false;
+  if (refusal->may_evict) {
+    if (!state.refusals.Lift(gang.id)) return false;
+    state.queue.Retry(gang);
+    return true;
+  }
+  gang.course.setback = ReasonOf(*refusal);
+  state.refusals.FoundNoRoom(gang.id, now);
+  PendingQueue::Tried(gang);
+  state.work.Touch(gang);
+  return true;
+}
+
+NodesRefused::NodesRefused(const EngineState& state, const Gang& gang)
+    : state_(state), refusal_(state.refusals.Of(gang.id)) {}
+
+void NodesRefused::KeepOff(policy::Demand& demand) {
+  const cluster::PodSpec& spec = *demand.spec;
+  if (refusal_ == nullptr || !state_.refusals.KeepsOffAny(*refusal_, spec)) return;
+  const auto [at, fresh] = nodes_.try_emplace(&spec);
+  std::vector<NodeIndex>& nodes = at->second;
+  if (fresh) {
+    for (const cluster::Node* node : state_.cluster.Nodes()) {
+      if (state_.refusals.KeepsOff(*refusal_, spec, node->name))
+        nodes.push_back(state_.cluster.IndexOf(node->name));
+    }
+    std::sort(nodes.begin(), nodes.end());
+  }
+  std::vector<NodeIndex> all;
+  std::set_union(demand.excluded.begin(), demand.excluded.end(), nodes.begin(), nodes.end(),
+                 std::back_inserter(all));
+  demand.excluded = std::move(all);
+}
+
+}  // namespace muster::engine
