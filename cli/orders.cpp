@@ -149,13 +149,12 @@ int Queue(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command PriorityCommand() {
-  return {
-      "priority",
-      "NAMESPACE/NAME N | NAMESPACE/NAME --reset",
-      "order the priority of a gang, instead of its pods' own",
-      WithAccess({{"--reset", "", "its pods' own counts again"}, NamespaceFlag(), OutputFlag()}),
-      Priority,
-      {"muster priority team/train 1000", "muster priority team/train --reset"}};
+  return {"priority",
+          "NAMESPACE/NAME N | NAMESPACE/NAME --reset",
+          "order the priority of a gang, instead of its own",
+          WithAccess({{"--reset", "", "its own counts again"}, NamespaceFlag(), OutputFlag()}),
+          Priority,
+          {"muster priority team/train 1000", "muster priority team/train --reset"}};
 }
 
 Command QueueCommand() {

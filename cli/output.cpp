@@ -346,6 +346,22 @@ Result<std::string> FabricTable(std::string_view json) {
   return text;
 }
 
+namespace {
+
+// What is written of the gang and has no effect.
+void AddNotHonoured(const Value& gang, Table& facts) {
+  const Value* list = Find(gang, "notHonoured");
+  if (list == nullptr || !list->IsArray()) return;
+  const char* label = "Not honoured";
+  for (const Value& one : list->GetArray()) {
+    if (!one.IsString()) continue;
+    facts.Add({label, {one.GetString(), one.GetStringLength()}});
+    label = "";
+  }
+}
+
+}  // namespace
+
 Result<std::string> GangExplained(std::string_view json) {
   rapidjson::Document gang;
   gang.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
@@ -376,6 +392,7 @@ Result<std::string> GangExplained(std::string_view json) {
   }
   if (!Text(gang, "scaleUp").empty()) facts.Add({"Scale-up", Text(gang, "scaleUp")});
   if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
+  AddNotHonoured(gang, facts);
   if (!Text(gang, "queue").empty()) facts.Add({"Queue", Text(gang, "queue")});
   AddTurn(gang, facts);
   AddPreemption(gang, facts);

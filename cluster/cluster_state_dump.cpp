@@ -229,6 +229,7 @@ void DumpSpec(const PodSpec& spec, Line& line) {
   if (!spec.gpu_containers.empty()) line.List("containers", spec.gpu_containers, WriteContainer);
   if (!spec.unplanned_devices.empty()) line.Text("unplanned", spec.unplanned_devices);
   line.Number("priority", spec.priority).Flag("never", !spec.preempts);
+  if (!spec.gang_class.empty()) line.Text("gangclass", spec.gang_class);
   line.Text("scheduler", spec.scheduler_name);
   line.List("select", spec.constraints.node_selector, WriteLabel);
   line.Flag("affinity", spec.constraints.has_affinity);
@@ -330,7 +331,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
                declared, by_owner, unreadable, attempts_of, ended, keeps_rest, starts_with,
                first_roles, gates_together, claimed, topology, record, queue, run_times,
-               preemptible] = group;
+               preemptible, priority, disrupted_whole, not_honoured] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -352,6 +353,12 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   if (!queue.empty()) line.Text("queue", queue);
   if (!run_times.none()) DumpRunTimes(run_times, line);
   if (preemptible) line.Flag("preemptible", *preemptible);
+  if (priority.value) line.Number("priority", *priority.value);
+  if (!priority.class_name.empty()) line.Text("class", priority.class_name);
+  if (priority.preempts) line.Flag("preempts", *priority.preempts);
+  if (priority.policy_of_class) line.Flag("policyofclass", true);
+  if (disrupted_whole) line.Flag("disruptedwhole", true);
+  if (!not_honoured.empty()) line.List("nothonoured", not_honoured, WriteText);
   DumpTopology(topology, line);
   DumpRecord(record, line);
   line.EndTo(out);

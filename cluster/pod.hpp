@@ -74,6 +74,9 @@ struct PodSpec {
   PodRules rules;
   int32_t priority = 0;  // spec.priority as the Priority admission plugin resolved it
   bool preempts = true;  // false: preemptionPolicy Never
+  // KAI's label priorityClassName: its gang counts as that PriorityClass says, unless its PodGroup
+  // says it. Empty: it is not there.
+  std::string gang_class;
   std::string scheduler_name;
   // Where its gang wants to be, unless its PodGroup says so.
   TopologyTerms topology;

@@ -42,6 +42,17 @@ struct RoleMinimum {
   auto operator<=>(const RoleMinimum&) const = default;
 };
 
+// What a PodGroup says of the priority of all of its pods. Nothing of it: their own counts.
+struct GroupPriority {
+  std::optional<int32_t> value;  // as the Priority admission plugin resolved it
+  std::string class_name;        // of a PriorityClass; where there is no value, its value counts
+  std::optional<bool> preempts;  // false: preemptionPolicy Never
+  // Without a value the policy of the class counts, too. Else that of each pod.
+  bool policy_of_class = false;
+  auto operator<=>(const GroupPriority&) const = default;
+  bool none() const { return !value && class_name.empty() && !preempts; }
+};
+
 struct PodGroup {
   PodGroupUid uid;
   ObjectKey key;
@@ -76,6 +87,9 @@ struct PodGroup {
   std::string queue;       // kQueueName or another system's word for it; empty: it names none
   RunTimes run_times;
   std::optional<bool> preemptible;  // kPreemptible or another system's word; nothing: unsaid
+  GroupPriority priority;
+  bool disrupted_whole = false;           // none of its pods is evicted without the others
+  std::vector<std::string> not_honoured;  // fields that are set and that Muster does not follow
   auto operator<=>(const PodGroup&) const = default;
 };
 

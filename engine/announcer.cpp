@@ -195,6 +195,16 @@ void Announcer::TellFault(Gang& gang, const std::string& fault) {
   if (!fault.empty()) Tell(gang, true, "GangDurationUnreadable", "it is planned without " + fault);
 }
 
+void Announcer::TellNotHonoured(Gang& gang) {
+  if (!Speaks(gang)) return;
+  std::string text;
+  for (const std::string& one : gang.terms.not_honoured) text += (text.empty() ? "" : "; ") + one;
+  std::string& told = gang.published.value_.not_honoured;
+  if (told == text) return;
+  told = text;
+  if (!text.empty()) Tell(gang, true, "GangNotHonoured", "has no effect: " + text);
+}
+
 void Announcer::Tell(const Gang& gang, bool warning, std::string reason, std::string message) {
   auto event = EventOn(gang, warning, std::move(reason), std::move(message));
   if (event) writes_.Ask(*std::move(event));

@@ -41,6 +41,8 @@ class Announcer {
   cluster::Time due(const Gang& gang) const;
   // What it says of how long it runs cannot be read: once for each such fault.
   void TellFault(Gang& gang, const std::string& fault);
+  // What of it is not honoured (GroupTerms): once for each change of that.
+  void TellNotHonoured(Gang& gang);
   // An Event on the PodGroup, or on the gang's first pod where it has none.
   void Tell(const Gang& gang, bool warning, std::string reason, std::string message);
 

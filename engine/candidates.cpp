@@ -139,10 +139,11 @@ policy::Preemptor PreemptorOf(const Gang& gang) {
 bool Preempts(const EngineState& state, const Gang& gang) {
   const bool any = state.queue_book.on() ? EvictsAny(state, gang)
                                          : state.options.preemption == Preemption::kLowerPriority;
-  return any && std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-           const cluster::Pod& pod = *entry.second.pod;
-           return pod.spec->preempts || pod.bound() || pod.ending();
-         });
+  if (!any || gang.terms.preempts) return any && *gang.terms.preempts;
+  return std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+    const cluster::Pod& pod = *entry.second.pod;
+    return pod.spec->preempts || pod.bound() || pod.ending();
+  });
 }
 
 bool MayPreempt(const EngineState& state, const Gang& gang) {

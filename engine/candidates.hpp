@@ -54,7 +54,8 @@ struct KnownCandidates {
   std::vector<RefusedVictim> refused;
 };
 
-// Nobody is evicted for a gang that has a member with preemptionPolicy Never.
+// Nobody is evicted for a gang whose PodGroup has preemptionPolicy Never, or, where that says
+// nothing of it, a member.
 bool Preempts(const EngineState& state, const Gang& gang);
 // The same, of a pending gang, and there may be somebody.
 bool MayPreempt(const EngineState& state, const Gang& gang);

@@ -14,6 +14,7 @@
 #include "cluster/ids.hpp"
 #include "engine/course.hpp"
 #include "engine/gang_view.hpp"
+#include "engine/group_terms.hpp"
 #include "engine/member.hpp"
 #include "engine/owned.hpp"
 #include "engine/past.hpp"
@@ -79,8 +80,9 @@ struct Gang {
   std::string written_queue;
   // R14, set while it is settled: nobody's victim, and has no more than its queue's guarantee.
   bool non_preemptible = false;
-  // Of each of its members, by an operator's order. Nothing: what its pods say.
+  // Of each of its members, by an operator's order. Nothing: what `terms` says.
   std::optional<int32_t> ordered_priority;
+  GroupTerms terms;
   // When it was to start by its first booking since it ran last.
   std::optional<cluster::Time> promised;
 
@@ -98,7 +100,8 @@ struct Gang {
 
 // R13: under the cap of its queue.
 inline int32_t CappedPriority(const Gang& gang, const Member& member) {
-  const int32_t own = gang.ordered_priority.value_or(member.pod->spec->priority);
+  const int32_t said = gang.terms.priority.value_or(member.pod->spec->priority);
+  const int32_t own = gang.ordered_priority.value_or(said);
   return static_cast<int32_t>(std::min<int64_t>(own, gang.priority_cap));
 }
 

@@ -97,6 +97,8 @@ struct GangView {
   // Of a gang that waits for room: whether nodes are asked for, and why not; empty: it does not, or
   // the policy has no scale-up.
   std::string scale_up;
+  // What is written of it and has no effect, each with why; empty: nothing.
+  std::vector<std::string> not_honoured;
   std::string remainder;  // of elastic members, see RemainderOf; empty: none
   std::string queue;      // empty: the policy has no queues
   int32_t priority = 0;   // under the cap of its queue

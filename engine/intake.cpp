@@ -211,8 +211,12 @@ struct Visitor {
     if (state.cluster.Upsert(ns).changed) state.work.Note(ns.key.name, {.all = true});
   }
   void operator()(const NamespaceRemoved& removed) const { state.cluster.Remove(removed.uid); }
-  void operator()(const cluster::PriorityClass& one) const { state.cluster.Upsert(one); }
-  void operator()(const PriorityClassRemoved& removed) const { state.cluster.Remove(removed.uid); }
+  void operator()(const cluster::PriorityClass& one) const {
+    if (state.cluster.Upsert(one).changed) state.work.Note("", {.all = true});
+  }
+  void operator()(const PriorityClassRemoved& removed) const {
+    if (state.cluster.Remove(removed.uid)) state.work.Note("", {.all = true});
+  }
   void operator()(const cluster::DisruptionBudget& budget) const {
     if (state.cluster.Upsert(budget).changed) BudgetsChanged(state);
   }

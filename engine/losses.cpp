@@ -50,9 +50,10 @@ bool IsInSegments(const EngineState& state, const Gang& gang) {
 // Not to be taken apart now, whatever its members do.
 bool IsFixed(const Gang& gang) { return gang.course.repairing || gang.non_preemptible; }
 
-// As long as this one is there its gang is not either.
-bool HoldsTogether(const EngineState& state, const Member& member) {
-  return member.may_be_bound() ||
+// As long as this one is there its gang is not either. Of one that goes whole also a member with a
+// plan: it would be bound when the others have gone.
+bool HoldsTogether(const EngineState& state, const Gang& gang, const Member& member) {
+  return member.may_be_bound() || (gang.terms.whole && member.planned()) ||
          (member.holds() && state.preemptions.ProtectionOf(member.uid) != nullptr);
 }
 
@@ -125,7 +126,7 @@ class AlikePods {
 }  // namespace
 
 bool HasSurplus(const EngineState& state, const Gang& gang) {
-  return MinimumKnown(state, gang) && !IsInSegments(state, gang);
+  return !gang.terms.whole && MinimumKnown(state, gang) && !IsInSegments(state, gang);
 }
 
 void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
@@ -141,7 +142,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   std::vector<LostPod> bound;
   bound.reserve(gang.members.size());
   for (const auto& [uid, member] : gang.members) {
-    whole = whole && !HoldsTogether(state, member);
+    whole = whole && !HoldsTogether(state, gang, member);
     if (!member.holds()) continue;
     const cluster::Allocation* held =
         state.preemptions.PreemptorOf(uid) == nullptr ? member.held() : nullptr;
@@ -206,7 +207,7 @@ policy::Holder HolderOf(const Gang& gang, int64_t priority) {
 bool IsNonPreemptible(const EngineState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   const std::optional<bool> said = group == nullptr ? std::nullopt : group->preemptible;
-  return said == false ||
+  return said == false || gang.terms.priority.value_or(0) >= kSystemPriority ||
          std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
            const cluster::Pod& pod = *entry.second.pod;
            if (pod.terminal()) return false;
@@ -218,7 +219,7 @@ bool IsNonPreemptible(const EngineState& state, const Gang& gang) {
 bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
   return IsFixed(gang) ||
          std::any_of(gang.members.begin(), gang.members.end(),
-                     [&](const auto& entry) { return HoldsTogether(state, entry.second); });
+                     [&](const auto& entry) { return HoldsTogether(state, gang, entry.second); });
 }
 
 }  // namespace muster::engine

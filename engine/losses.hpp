@@ -2,8 +2,9 @@
 // engine/). Reads the engine's state, changes nothing of it.
 //
 // A gang goes whole, or its surplus goes, one pod at a time, the youngest first where it is no
-// matter on which nodes they are; one with required segments goes whole. One that is being bound,
-// or part of which cannot go, is left alone. Pods that leave anyway go by themselves.
+// matter on which nodes they are; one with required segments goes whole, and so does one whose
+// PodGroup says it (GroupTerms::whole). One that is being bound, or part of which cannot go, is
+// left alone. Pods that leave anyway go by themselves.
 #pragma once
 
 #include <memory>
@@ -47,8 +48,8 @@ std::optional<KeptByBudget> FindKeptByBudget(const EngineState& state, const Gan
 // Pods beyond the minimum may go, the others stay.
 bool HasSurplus(const EngineState& state, const Gang& gang);
 // R14: it says that it is not preemptible (its PodGroup, else one of its pods), or is of a
-// protected class: a pod of it has a system priority (2·10⁹ and more), is a DaemonSet's or a mirror
-// pod.
+// protected class: it or a pod of it has a system priority (2·10⁹ and more), is a DaemonSet's or a
+// mirror pod.
 bool IsNonPreemptible(const EngineState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
 bool CannotBeEvicted(const EngineState& state, const Gang& gang);

@@ -116,8 +116,10 @@ class Choices {
 
   std::vector<Choice> All() {
     const cluster::TopologyTerms terms = Heeded(fabric_.options(), job_.move.topology);
-    for (size_t i = terms.subgroups.size(); i-- > 0;) AddSubgroup(i, terms.subgroups[i]);
-    AddSegments(policy::Subgroup::kNone, terms);
+    if (!job_.move.whole) {
+      for (size_t i = terms.subgroups.size(); i-- > 0;) AddSubgroup(i, terms.subgroups[i]);
+      AddSegments(policy::Subgroup::kNone, terms);
+    }
     Chosen all(job_.move.members.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     if (job_.move.most == LostMember::kMoveGang) Add(std::move(all), "");
@@ -245,6 +247,7 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
   job.topology = TopologyOf(state, gang);
   job.by_pods = group == nullptr || group->topology.none();
   job.most = most;
+  job.whole = gang.terms.whole;
   return job;
 }
 

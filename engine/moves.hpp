@@ -4,7 +4,7 @@
 // 1. First the members of the segment that the lost ones belong to, of the innermost required
 //    segments, then of those around them; those of their subgroup that requires a level, the
 //    innermost first, each after its segments; then, with kMoveGang, all of the gang. Muster's
-//    alone.
+//    alone. Of a gang that goes whole (GroupTerms) all or none.
 // 2. Only where all of them, and the lost ones, find room now. That room is not kept: their
 //    controllers make new pods, which are planned as any others.
 // 3. Never while members are planned, or leave nodes that work, nor again before Course::move_from,

@@ -36,6 +36,7 @@ struct MoveJob {
   std::vector<uint32_t> lost_ranks;  // of PlanJob::request.required, among all members
   cluster::TopologyTerms topology;
   bool by_pods = false;  // said by pods: each role says for itself whether it is in segments
+  bool whole = false;    // all or none of them: GroupTerms
 };
 
 // Those that are to leave so that the gang is whole again elsewhere.

@@ -24,6 +24,7 @@ struct Published {
   cluster::GangRecord record;
   cluster::Time recorded_at;
   std::string duration_fault;   // told in an Event
+  std::string not_honoured;     // likewise
   bool record_differs = false;  // the object says otherwise since
 };
 

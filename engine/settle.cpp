@@ -154,6 +154,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   ExpireProtection(state, gang, now);
   state.preemptions.Pass(gang.id, now);
   Dequeue(state, gang);
+  gang.terms = TermsOfGroup(state, gang);
   AssignQueue(state, gang);
   gang.ordered_priority = state.orders.PriorityOf(gang);
   const bool needs_recheck = gang.plan->needs_recheck;
@@ -228,6 +229,7 @@ void FollowUp(EngineState& state, Gang& gang, Time now) {
   state.announcer.Follow(gang, now);
   if (state.queue_book.on() && !gang.members.empty())
     state.announcer.TellFault(gang, RunTimesOf(state, gang).fault);
+  state.announcer.TellNotHonoured(gang);
   FollowScaleUp(state, gang, now);
   HandOverPods(state, gang, now);
   if (const std::optional<GangId> next = state.releases.Next(now))

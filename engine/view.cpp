@@ -70,6 +70,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   if (state.queue_book.on()) view.queue = QueueOf(gang);
   view.apart = ApartOf(state, gang);
   view.scale_up = ScaleUpText(state, gang);
+  view.not_honoured = gang.terms.not_honoured;
   view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;

@@ -273,7 +273,10 @@ http::Response ApiHandlers::Create(const http::Request& request) const {
   const auto name = request.query.find("name");
   const std::string file =
       name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);
-  const Result<Manifests> manifests = ReadManifests(request.body, file, Malformed::kRefused);
+  PriorityClasses classes;
+  ports_.cluster->Do([&](sim::ApiServer& api) { classes = ClassesIn(api); });
+  const Result<Manifests> manifests =
+      ReadManifests(request.body, file, Malformed::kRefused, std::move(classes));
   if (!manifests.ok()) return FailedAnswer(manifests.error());
   if (manifests->objects.empty()) {
     return FailedAnswer({Code::kInvalidArgument, "expected at least one object, found none", file});

@@ -107,6 +107,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (!gang.apart.empty()) json.Add("apart", gang.apart);
   if (!gang.remainder.empty()) json.Add("remainder", gang.remainder);
   if (!gang.scale_up.empty()) json.Add("scaleUp", gang.scale_up);
+  if (!gang.not_honoured.empty()) json.AddNames("notHonoured", gang.not_honoured);
   if (!gang.queue.empty()) json.Add("queue", gang.queue);
   json.Add("priority", gang.priority);
   if (gang.ordered) json.Add("priorityOrdered", true);

@@ -32,6 +32,8 @@ namespace muster::kube {
 
 // Labels and annotations that are Muster's own (see also cluster/pod.hpp).
 inline constexpr const char* kRoleLabel = "muster.dev/role";
+// KAI's, on a pod or on one of its PodGroups: the name of the PriorityClass of the gang.
+inline constexpr const char* kKaiPriorityLabel = "priorityClassName";
 // On a pod: how many members its gang needs to start, where no PodGroup object says so.
 inline constexpr const char* kMinMemberAnnotation = "muster.dev/min-member";
 // A pod's number in its Job, and its Job's in the JobSet, as their controllers write them.
@@ -104,7 +106,8 @@ cluster::Result<cluster::PodGroup> DecodePodGroup(const JsonNode& json,
 cluster::Result<Job> DecodeJob(const JsonNode& json, const DecodeOptions& options = {});
 // As the API server writes them; what is malformed beside their names is an Error too.
 cluster::Result<cluster::Namespace> DecodeNamespace(const JsonNode& json);
-cluster::Result<cluster::PriorityClass> DecodePriorityClass(const JsonNode& json);
+cluster::Result<cluster::PriorityClass> DecodePriorityClass(const JsonNode& json,
+                                                            const DecodeOptions& options = {});
 struct DecodedBatchJob {
   cluster::BatchJob job;
   bool ended = false;  // Complete or Failed

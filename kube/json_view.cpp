@@ -146,6 +146,8 @@ std::string_view JsonView::Text() const {
   return {};
 }
 
+bool JsonView::text() const { return value_ != nullptr && Of(*value_).IsString(); }
+bool JsonView::object() const { return value_ != nullptr && Of(*value_).IsObject(); }
 bool JsonView::list() const { return value_ != nullptr && Of(*value_).IsArray(); }
 
 bool JsonView::blank() const {

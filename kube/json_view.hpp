@@ -47,7 +47,9 @@ class JsonView {
   bool present() const { return value_ != nullptr; }
   // Absent, an empty text or an empty list.
   bool blank() const;
-  bool list() const;  // a list, of whatever length
+  bool text() const;    // a text, also an empty one
+  bool list() const;    // a list, of whatever length
+  bool object() const;  // likewise
   // For decoders that take a value; it must be present.
   const JsonNode& node() const { return *value_; }
   // The value written out again, without white space; absent: null.

@@ -222,6 +222,7 @@ constexpr Kept kPodGroupLabels[] = {kOwn,
                                     Value("kai.scheduler/preemptibility"),
                                     Value("volcano.sh/preemptable"),
                                     Value("scheduling.volcano.sh/queue-name"),
+                                    Value(kKaiPriorityLabel),
                                     Value(kLeaderWorkerSetLabel),
                                     Value(kMaxExecTime)};
 constexpr Kept kSomePodGroupAnnotations[] = {kOwn, Value("scheduling.volcano.sh/queue-name"),
@@ -244,32 +245,33 @@ constexpr Kept kPackConstraint[] = {Value("required"), Value("preferred")};
 constexpr Kept kTopologyConstraint[] = {Value("requiredTopologyLevel"),
                                         Value("preferredTopologyLevel"),
                                         Object("packConstraint", kPackConstraint)};
-constexpr Kept kSubGroup[] = {kName, Value("parent"), Value("minMember"),
+constexpr Kept kSubGroup[] = {kName, Value("parent"), Value("minMember"), Value("minSubGroup"),
                               Object("topologyConstraint", kTopologyConstraint)};
-constexpr Kept kTaskLabel[] = {Value("volcano.sh/task-spec")};
-constexpr Kept kTaskSelector[] = {Object("matchLabels", kTaskLabel)};
-constexpr Kept kSubGroupPolicy[] = {kName, Value("subGroupSize"), Values("matchLabelKeys"),
+constexpr Kept kTaskSelector[] = {Map("matchLabels"), Values("matchExpressions")};
+constexpr Kept kSubGroupPolicy[] = {kName,
+                                    Value("subGroupSize"),
+                                    Value("minSubGroups"),
+                                    Values("matchLabelKeys"),
                                     Object("labelSelector", kTaskSelector),
                                     Object("networkTopology", kNetworkTopology)};
 constexpr Kept kPodClique[] = {kName, Value("minReplicas"),
                                Object("topologyConstraint", kTopologyConstraint)};
 constexpr Kept kPodCliques[] = {kName, Values("podGroupNames"),
                                 Object("topologyConstraint", kTopologyConstraint)};
+constexpr Kept kDisruption[] = {Object("all", {}), Object("single", {})};
 constexpr Kept kTopologyKey[] = {Value("key")};
 constexpr Kept kConstraints[] = {List("topology", kTopologyKey)};
-constexpr Kept kPodGroupSpec[] = {Object("schedulingPolicy", kPolicy),
-                                  Value("minMember"),
-                                  Map("minTaskMember"),
-                                  List("subGroups", kSubGroup),
-                                  List("subGroupPolicy", kSubGroupPolicy),
-                                  List("podgroups", kPodClique),
-                                  List("topologyConstraintGroupConfigs", kPodCliques),
-                                  Value("scheduleTimeoutSeconds"),
-                                  Value("queue"),
-                                  Value("preemptibility"),
-                                  Object("networkTopology", kNetworkTopology),
-                                  Object("topologyConstraint", kTopologyConstraint),
-                                  Object("schedulingConstraints", kConstraints)};
+constexpr Kept kPodGroupSpec[] = {
+    Object("schedulingPolicy", kPolicy), Value("minMember"), Map("minTaskMember"),
+    List("subGroups", kSubGroup), List("subGroupPolicy", kSubGroupPolicy),
+    List("podgroups", kPodClique), List("topologyConstraintGroupConfigs", kPodCliques),
+    Value("scheduleTimeoutSeconds"), Value("queue"), Value("preemptibility"), Value("priority"),
+    Value("priorityClassName"), Value("preemptionPolicy"), Object("disruptionMode", kDisruption),
+    Object("networkTopology", kNetworkTopology), Object("topologyConstraint", kTopologyConstraint),
+    Object("schedulingConstraints", kConstraints),
+    // Read to be told that they are not honoured.
+    Value("minSubGroup"), Value("parentCompositePodGroupName"), Values("resourceClaims"),
+    Object("reuseReservationRef", {})};
 constexpr Kept kPodGroup[] = {kKind, kApiVersion, Object("metadata", kPodGroupMeta),
                               Object("spec", kPodGroupSpec)};
 

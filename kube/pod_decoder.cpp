@@ -193,6 +193,8 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& me
   record->constraints = ReadNodeConstraints(spec);
   record->rules = ReadPodRules(spec, pod.key.ns, pod.labels);
   record->priority = ReadPriority(spec, options);
+  const JsonView labels = metadata.Get("labels");
+  record->gang_class = CutText(labels.Get(kKaiPriorityLabel).Text(), kMaxDefect);
   record->preempts = spec.Get("preemptionPolicy").Text() != "Never";
   record->topology = ReadTopologyTerms(metadata);
   record->scheduler_name = spec.Get("schedulerName").Text();

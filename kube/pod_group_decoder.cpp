@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kube/decode.hpp"
+#include "kube/dialect_fields.hpp"
 #include "kube/discovery.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/json.hpp"
@@ -154,8 +155,8 @@ std::vector<Subgroup> ReadSubgroups(const JsonView& list) {
 // Each subgroup without children has its minimum, and where there are subgroups these are all that
 // counts: KAI does not look at minMember then (setSubGroups in
 // pkg/scheduler/api/podgroup_info/job_info.go). minMember 0 means one by one (PodGroupSpec in
-// pkg/apis/scheduling/v2alpha2/podgroup_types.go). Of minSubGroup, how many subgroups are enough,
-// nothing is read: all are needed.
+// pkg/apis/scheduling/v2alpha2/podgroup_types.go). minSubGroup, how many subgroups are enough, is
+// not honoured: all are needed.
 void ReadKai(const JsonView& spec, PodGroup& record) {
   const JsonView list = spec.Get("subGroups");
   const std::vector<Subgroup> groups = ReadSubgroups(list);
@@ -203,10 +204,45 @@ void ReadMembers(const JsonView& spec, Flavour flavour, PodGroup& record) {
   }
 }
 
+// Whose pods go together: v1alpha2 has a text, PodGroup or Pod; later versions an object, with
+// `all` or `single` in it (DisruptionMode in scheduling/v1beta1/types.go of k8s.io/api v0.37.0).
+bool ReadDisruption(const JsonView& spec) {
+  const JsonView mode = spec.Get("disruptionMode");
+  if (mode.text()) return mode.Text() == "PodGroup";
+  return mode.Get("all").present();
+}
+
+// Kubernetes: the value that the Priority admission plugin made of the class, for which a manifest
+// may give both. Volcano: JobInfo.Priority, from the class of the PodGroup (Snapshot in
+// pkg/scheduler/cache/cache.go of volcano.sh/volcano v1.15.1); whether it preempts is up to its
+// pods. KAI and Grove likewise; KAI's pod grouper takes the class from the label of the workload
+// (calcPodGroupPriorityClass in
+// pkg/podgrouper/podgrouper/plugins/defaultgrouper/default_grouper.go).
+void ReadPriority(const JsonView& group, Flavour flavour, PodGroup& record) {
+  const JsonView spec = group.Get("spec");
+  cluster::GroupPriority& priority = record.priority;
+  if (flavour != Flavour::kPlain) priority.class_name = spec.Get("priorityClassName").Text();
+  if (flavour == Flavour::kKai && priority.class_name.empty()) {
+    const JsonView metadata = group.Get("metadata");
+    const JsonView labels = metadata.Get("labels");
+    priority.class_name = labels.Get(kKaiPriorityLabel).Text();
+  }
+  if (flavour != Flavour::kNative) return;
+  using Limits = std::numeric_limits<int32_t>;
+  const JsonView value = spec.Get("priority");
+  if (value.present())
+    priority.value = static_cast<int32_t>(value.Integer(0, Limits::min(), Limits::max()));
+  const JsonView policy = spec.Get("preemptionPolicy");
+  if (policy.present()) priority.preempts = policy.Text() != "Never";
+  priority.policy_of_class = true;
+}
+
 void ReadSpec(const JsonView& group, Flavour flavour, PodGroup& record) {
   const JsonView spec = group.Get("spec");
   if (!spec.ExpectObject()) return;
   ReadMembers(spec, flavour, record);
+  ReadPriority(group, flavour, record);
+  if (flavour == Flavour::kNative) record.disrupted_whole = ReadDisruption(spec);
   if (flavour == Flavour::kNative) return;
   if (!record.preemptible && flavour == Flavour::kKai)
     record.preemptible = ReadPreemptibility(spec.Get("preemptibility"));
@@ -253,6 +289,8 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   // From 1.37 on, which serves it as v1alpha3 and v1beta1: runPreEnqueuePlugins in
   // pkg/scheduler/backend/queue/scheduling_queue.go of k8s.io/kubernetes v1.37.0.
   record.gates_together = *flavour == Flavour::kNative && version != "scheduling.k8s.io/v1alpha2";
+  if (const Dialect* dialect = FindDialect(version, kind))
+    record.not_honoured = FieldsNotHonoured(*dialect, group);
   if (!defects.none()) record.defect = defects.first().ToString();
   return record;
 }

@@ -32,12 +32,11 @@ Result<Namespace> DecodeNamespace(const JsonNode& json) {
   return record;
 }
 
-Result<PriorityClass> DecodePriorityClass(const JsonNode& json) {
+Result<PriorityClass> DecodePriorityClass(const JsonNode& json, const DecodeOptions& options) {
   using Limits = std::numeric_limits<int32_t>;
   JsonProblems problems;
   const JsonView object(json, "PriorityClass", problems);
-  const ObjectMeta meta =
-      ReadObjectMeta(object, "PriorityClass", Scope::kCluster, Source::kApiServer);
+  const ObjectMeta meta = ReadObjectMeta(object, "PriorityClass", Scope::kCluster, options.source);
   PriorityClass record;
   record.uid = cluster::PriorityClassUid(meta.uid);
   record.key = meta.key;

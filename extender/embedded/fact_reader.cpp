@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "cluster/check.hpp"
+#include "extender/embedded/priority_classes.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/optional_kinds.hpp"
@@ -27,8 +28,22 @@ kube::News GoneNews(kube::OptionalKind kind, const std::string& uid) {
   return kube::NodeTopologyRemoved{uid};
 }
 
+// Its facts are its own; any other kind is read as an owner of pods.
+bool IsTold(const std::string& kind) {
+  return kind == kPriorityClass || kube::FindOptionalKind(kind) != nullptr;
+}
+
+kube::News ClassNews(const sim::OtherRecord& record, sim::Change change) {
+  const cluster::PriorityClassUid uid(record.uid);
+  if (change == sim::Change::kDeleted) return engine::Fact(engine::PriorityClassRemoved{uid});
+  auto read = ReadPriorityClass(record.json, record.uid);
+  MUSTER_CHECK(read.ok());  // it was read before it was created
+  return engine::Fact(*std::move(read));
+}
+
 // As the API server would show the object: with its UID.
 kube::News OtherNews(const sim::OtherRecord& record, sim::Change change) {
+  if (record.kind == kPriorityClass) return ClassNews(record, change);
   const kube::OptionalKindNames* names = kube::FindOptionalKind(record.kind);
   MUSTER_CHECK(names != nullptr);
   if (change == sim::Change::kDeleted) return GoneNews(names->kind, record.uid);
@@ -144,7 +159,7 @@ std::vector<engine::Fact> FactReader::Read(const sim::WatchEvent& event) {
     if (gone) jobs_.erase((*job)->uid);
     gone ? ForgetOwner(name, facts)
          : ReadOwner(name, {(*job)->json, (*job)->uid, (*job)->succeeded}, facts);
-  } else if (other != nullptr && kube::FindOptionalKind((*other)->kind) == nullptr) {
+  } else if (other != nullptr && !IsTold((*other)->kind)) {
     const OwnerName name{(*other)->kind, (*other)->key};
     gone ? ForgetOwner(name, facts) : ReadOwner(name, {(*other)->json, (*other)->uid, {}}, facts);
   } else {

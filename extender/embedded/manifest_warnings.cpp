@@ -39,6 +39,15 @@ std::string LocatedWarning(const config::ManifestDocument& document, const YamlN
   return document.Locate(path.empty() ? told : told.At(path)).ToString();
 }
 
+void WarnOfUnheeded(const cluster::PodGroup& group, const std::string& kind,
+                    std::vector<std::string>& warnings) {
+  for (const std::string& one : group.not_honoured) {
+    const std::size_t colon = one.find(": ");
+    warnings.push_back(kind + "." + one.substr(0, colon) +
+                       ": has no effect: " + one.substr(colon + 2));
+  }
+}
+
 void CutWarnings(std::vector<std::string>& warnings) {
   if (warnings.size() <= kMostWarnings) return;
   const std::size_t more = warnings.size() - kMostWarnings;

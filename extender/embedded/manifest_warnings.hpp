@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/pod_group.hpp"
 #include "config/manifest.hpp"
 
 namespace muster::extender {
@@ -19,6 +20,10 @@ inline constexpr std::size_t kMostWarnings = 20;
 // label that it names; else the place is that of the object.
 std::string LocatedWarning(const config::ManifestDocument& document, const config::YamlNode& object,
                            const std::string& path, const std::string& warning);
+
+// Of the fields of the PodGroup (or PodGang: `kind`) that Muster does not honour.
+void WarnOfUnheeded(const cluster::PodGroup& group, const std::string& kind,
+                    std::vector<std::string>& warnings);
 
 // Instead of those beyond kMostWarnings how many they are.
 void CutWarnings(std::vector<std::string>& warnings);

@@ -16,6 +16,7 @@
 #include "config/yaml_json.hpp"
 #include "config/yaml_text.hpp"
 #include "extender/embedded/manifest_warnings.hpp"
+#include "extender/embedded/priority_classes.hpp"
 #include "kube/decode.hpp"
 #include "kube/optional_kinds.hpp"
 #include "kube/owner_chain.hpp"
@@ -37,6 +38,12 @@ constexpr int kDefaultNodes = 16;
 constexpr int kDefaultGpus = 8;
 
 const kube::DecodeOptions kManifest{.source = kube::Source::kManifest};
+
+kube::DecodeOptions With(const PriorityClasses& classes) {
+  kube::DecodeOptions options = kManifest;
+  options.priority_classes = &classes;
+  return options;
+}
 
 // What the simulator reads of a pod (or of a Job's template) beside what Muster does.
 Status AddSimulated(const YamlNode& pod, sim::PodRecord& record) {
@@ -72,6 +79,7 @@ struct Source {
   const std::string& json;
   const YamlNode& tree;
   Malformed malformed;
+  const PriorityClasses& classes;  // that pods may name
 };
 
 // A defect reads "place: what is wrong".
@@ -82,15 +90,16 @@ Status CheckDefect(const std::string& defect, Malformed malformed) {
   return Error{Code::kInvalidArgument, defect.substr(colon + 2), defect.substr(0, colon)};
 }
 
-Result<ManifestObject> ReadPodGroup(const Source& source) {
+Result<ManifestObject> ReadPodGroup(const Source& source, std::vector<std::string>& warnings) {
   Result<cluster::PodGroup> group = kube::DecodePodGroup(source.json, kManifest);
   if (!group.ok()) return group.error();
   if (Status fine = CheckDefect(group->defect, source.malformed); !fine.ok()) return fine.error();
+  WarnOfUnheeded(*group, source.tree.TextAt("kind"), warnings);
   return ManifestObject(*std::move(group));
 }
 
 Result<ManifestObject> ReadPod(const Source& source) {
-  Result<cluster::Pod> pod = kube::DecodePod(source.json, kManifest);
+  Result<cluster::Pod> pod = kube::DecodePod(source.json, With(source.classes));
   if (!pod.ok()) return pod.error();
   if (Status fine = CheckDefect(pod->defect, source.malformed); !fine.ok()) return fine.error();
   sim::PodRecord record;
@@ -101,7 +110,7 @@ Result<ManifestObject> ReadPod(const Source& source) {
 }
 
 Result<ManifestObject> ReadJob(const Source& source) {
-  Result<kube::Job> job = kube::DecodeJob(source.json, kManifest);
+  Result<kube::Job> job = kube::DecodeJob(source.json, With(source.classes));
   if (!job.ok()) return job.error();
   if (Status fine = CheckDefect(job->pod.defect, source.malformed); !fine.ok()) return fine.error();
   sim::JobRecord record;
@@ -164,7 +173,8 @@ Result<ManifestObject> ReadOwner(const Source& source) {
 
 // A Job of Volcano is none of Kubernetes': groups with a dot are other projects'.
 bool IsMadeHere(const YamlNode& object) {
-  constexpr std::array<std::string_view, 5> kKinds = {"Node", "PodGroup", "PodGang", "Pod", "Job"};
+  constexpr std::array<std::string_view, 6> kKinds = {"Node", "PodGroup", "PodGang",
+                                                      "Pod",  "Job",      kPriorityClass};
   const std::string kind = object.TextAt("kind");
   const std::string version = object.TextAt("apiVersion");
   const std::size_t slash = version.find('/');
@@ -185,16 +195,21 @@ Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& w
     warnings = std::move(node->warnings);
     return ManifestObject(std::move(record));
   }
-  if (kind == "PodGroup" || kind == "PodGang") return ReadPodGroup(source);
+  if (kind == "PodGroup" || kind == "PodGang") return ReadPodGroup(source, warnings);
   if (kind == "Pod") return ReadPod(source);
   if (kind == "Job") return ReadJob(source);
+  if (kind == kPriorityClass) {
+    Result<sim::OtherRecord> one = PriorityClassRecord(source.json);
+    if (!one.ok()) return one.error();
+    return ManifestObject(*std::move(one));
+  }
   if (const auto* names = kube::FindOptionalKind(kind))
     return ReadOptional(names->kind, source, warnings);
   // Nothing makes the pods of such an object here: handed in by itself it would do nothing.
   if (source.malformed == Malformed::kKept && IsOwner(source.tree)) return ReadOwner(source);
   return Error{Code::kInvalidArgument,
-               "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, NodeResourceTopology, "
-               "ComputeDomain or ResourceSlice, found \"" +
+               "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, PriorityClass, "
+               "NodeResourceTopology, ComputeDomain or ResourceSlice, found \"" +
                    kind + "\"",
                "kind"};
 }
@@ -250,8 +265,8 @@ std::optional<YamlNode> WithGeneratedName(const YamlNode& object) {
 // Reads documents and keeps all that is wrong with them.
 class ManifestReader {
  public:
-  explicit ManifestReader(Malformed malformed, bool others = false)
-      : malformed_(malformed), take_others_(others) {
+  explicit ManifestReader(Malformed malformed, bool others = false, PriorityClasses classes = {})
+      : malformed_(malformed), take_others_(others), classes_(std::move(classes)) {
     if (malformed == Malformed::kRefused) fields_.emplace(kube::WrongResource);
   }
 
@@ -260,6 +275,7 @@ class ManifestReader {
     const Result<std::vector<config::ManifestDocument>> documents =
         config::ExpandNodePools(*std::move(parsed));
     if (!documents.ok()) return Refuse(documents.error());
+    AddClasses(*documents, classes_);
     for (const config::ManifestDocument& document : *documents) ReadDocument(document);
     CutWarnings(manifests_.warnings);
   }
@@ -278,7 +294,8 @@ class ManifestReader {
     const auto named = take_others_ ? WithGeneratedName(source.tree) : std::nullopt;
     if (!named) return ReadOne(source, warnings);
     const Result<std::string> json = config::ToJson(*named, "");
-    return json.ok() ? ReadOne({*json, *named, malformed_}, warnings) : ReadOne(source, warnings);
+    return json.ok() ? ReadOne({*json, *named, malformed_, classes_}, warnings)
+                     : ReadOne(source, warnings);
   }
   // The nodes of a pool have the same faults.
   void Refuse(const Error& fault) {
@@ -287,6 +304,7 @@ class ManifestReader {
 
   const Malformed malformed_;
   const bool take_others_;  // kinds that are not made here
+  PriorityClasses classes_;
   std::optional<config::KubernetesFields> fields_;
   Manifests manifests_;
   std::vector<Error> faults_;
@@ -320,19 +338,20 @@ void ManifestReader::ReadObject(const config::ManifestDocument& document, const 
 void ManifestReader::ReadDocument(const config::ManifestDocument& document) {
   const YamlNode& root = document.source();
   if (document.kind() != "List")
-    return ReadObject(document, {document.json(), root, malformed_}, "");
+    return ReadObject(document, {document.json(), root, malformed_, classes_}, "");
   const YamlNode* items = root.Find("items");
   if (items == nullptr) return;
   for (std::size_t i = 0; i < items->items.size(); ++i) {
     const Result<std::string> json = config::ToJson(items->items[i], document.file_name());
     if (!json.ok()) return Refuse(json.error());
-    ReadObject(document, {*json, items->items[i], malformed_}, "items[" + std::to_string(i) + "]");
+    ReadObject(document, {*json, items->items[i], malformed_, classes_},
+               "items[" + std::to_string(i) + "]");
   }
 }
 
 Result<Manifests> ReadDocuments(Result<std::vector<config::ManifestDocument>> parsed,
-                                Malformed malformed) {
-  ManifestReader reader(malformed);
+                                Malformed malformed, PriorityClasses classes = {}) {
+  ManifestReader reader(malformed, false, std::move(classes));
   reader.Read(std::move(parsed));
   const std::vector<Error>& faults = reader.faults();
   if (faults.empty()) return reader.TakeManifests();
@@ -440,8 +459,8 @@ ObjectKey KeyOf(const ManifestObject& object) {
 }
 
 Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
-                                Malformed malformed) {
-  return ReadDocuments(config::ParseManifests(text, file_name), malformed);
+                                Malformed malformed, PriorityClasses classes) {
+  return ReadDocuments(config::ParseManifests(text, file_name), malformed, std::move(classes));
 }
 
 ManifestCheck CheckManifests(std::string_view text, const std::string& file_name) {

@@ -1,10 +1,10 @@
 // Manifests: Kubernetes YAML (or JSON, which is YAML) as objects of the embedded cluster.
 //
-// Nodes, PodGroups of every flavour (also Grove's PodGangs), Pods and Jobs, the optional kinds of
-// kube/optional_kinds.hpp, and Lists of them; where malformed objects are kept also those of kinds
-// that grouping rules name, with the uid by which the ownerReferences of others know them.
-// Beside what Muster itself reads, annotations and terminationGracePeriodSeconds are kept, and the
-// annotation
+// Nodes, PodGroups of every flavour (also Grove's PodGangs), Pods, Jobs and PriorityClasses, the
+// optional kinds of kube/optional_kinds.hpp, and Lists of them; where malformed objects are kept
+// also those of kinds that grouping rules name, with the uid by which the ownerReferences of others
+// know them. Beside what Muster itself reads, annotations and terminationGracePeriodSeconds are
+// kept, and the annotation
 //   sim.muster.dev/runs-for: 90s       how long a simulated pod runs before it succeeds
 // Pure functions but for ReadManifestFile and CreateObjects.
 #pragma once
@@ -19,6 +19,7 @@
 #include "cluster/node.hpp"
 #include "cluster/pod_group.hpp"
 #include "cluster/result.hpp"
+#include "extender/embedded/priority_classes.hpp"
 #include "sim/api_server.hpp"
 #include "sim/records.hpp"
 
@@ -47,8 +48,9 @@ enum class Malformed { kKept, kRefused };
 // All objects of the text, in its order, or the first thing that is wrong with its place: file,
 // line, column and field; where there is more, the message says how much. What is to be refused has
 // no fields either that an API server would refuse or drop (config/kubernetes_fields.hpp).
+// `classes`: PriorityClasses that pods may name beside those of the text.
 cluster::Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
-                                         Malformed malformed);
+                                         Malformed malformed, PriorityClasses classes = {});
 cluster::Result<Manifests> ReadManifestFile(const std::string& path, Malformed malformed);
 
 struct ManifestCheck {

@@ -110,6 +110,35 @@ TEST_CASE("a fault of a pool is told once, not for each of its nodes", "[manifes
   CHECK_THAT(check.faults[1].ToString(), Catch::Contains("did you mean podCIDR?"));
 }
 
+TEST_CASE("pods may name the PriorityClasses of their file", "[manifests]") {
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+      "spec: {priorityClassName: high, containers: [{name: main}]}\n";
+  const std::string one =
+      "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\n"
+      "value: 1000\n";
+  CHECK_FALSE(ReadManifests(pod, "x.yaml", Malformed::kRefused).ok());
+  CHECK(ReadManifests(pod, "x.yaml", Malformed::kRefused, {{"high", 7}}).ok());
+  const auto read = ReadManifests(pod + "---\n" + one, "x.yaml", Malformed::kRefused);
+  REQUIRE(read.ok());
+  REQUIRE(read->objects.size() == 2);
+  CHECK(std::get<sim::PodRecord>(read->objects[0]).pod.spec->priority == 1000);
+  CHECK(KindOf(read->objects[1]) == "PriorityClass");
+  CHECK(KeyOf(read->objects[1]).name == "high");
+  CHECK(CheckManifests(pod + "---\n" + one, "x.yaml").faults.empty());
+}
+
+TEST_CASE("a field of a PodGroup that is not honoured is told with its place", "[manifests]") {
+  const ManifestCheck check = CheckManifests(
+      "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: g}\n"
+      "spec:\n  subGroups:\n  - {name: a, minMember: 1}\n  minSubGroup: 1\n",
+      "x.yaml");
+  CHECK(check.faults.empty());
+  CHECK(check.warnings ==
+        std::vector<std::string>{"x.yaml:7:3: spec.minSubGroup: PodGroup g: has no effect: all "
+                                 "subgroups are needed"});
+}
+
 TEST_CASE("an object that exists on a cluster whatever it says is kept", "[manifests]") {
   for (const std::string& yaml : {Topology("topologyPolicies: [Odd]\n"), Domain("{numNodes: 2}\n")})
     CHECK(ReadManifests(yaml, "x.yaml", Malformed::kKept).ok());

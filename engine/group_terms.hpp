@@ -1,0 +1,31 @@
+// GroupTerms: what a gang's PodGroup, or KAI's label on its pods, says beside its size, as it
+// counts now: its priority by the PriorityClasses that are known, and whether it goes whole
+// (internal to engine/). A plain value, part of Gang; set while the gang is settled.
+//
+// 1. The PodGroup's own value counts, else its class, else the lowest of its pods' labels.
+// 2. It counts for every member, whatever the pods say. An operator's order takes precedence, and
+//    the cap of the queue holds in any case.
+// 3. A class that is not known changes nothing, and is told (`not_honoured`). All gangs are settled
+//    again when a PriorityClass changes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::engine {
+
+struct EngineState;
+struct Gang;
+
+struct GroupTerms {
+  std::optional<int32_t> priority;        // nothing: what its pods say
+  std::optional<bool> preempts;           // likewise
+  bool whole = false;                     // none of its pods is evicted without the others
+  std::vector<std::string> not_honoured;  // for people
+};
+
+GroupTerms TermsOfGroup(const EngineState& state, const Gang& gang);
+
+}  // namespace muster::engine

@@ -1,0 +1,48 @@
+// DialectFields: every field of the spec of every kind of PodGroup, and what Muster makes of it. So
+// no word of a PodGroup is passed over in silence: the list is that of the schema
+// (config/kubernetes/), and a test fails for a field that is not here.
+//
+// docs/podgroup-fields.md is generated from it (tests/kube/dialect_fields_test.cpp). Constants, any
+// thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/json_view.hpp"
+
+namespace muster::kube {
+
+enum class Heed {
+  kHonoured,     // `note`: how, where the name does not say it; may be empty
+  kMeaningless,  // it would change nothing; `note`: why
+  kNotHonoured,  // it is told where it is set; `note`: what is done instead
+};
+
+struct DialectField {
+  // "spec.subGroups[].parent"; ".*" at the end: any name. One that is not honoured, or means
+  // nothing, stands for all that is in it.
+  std::string_view path;
+  Heed heed = Heed::kHonoured;
+  std::string_view note = {};
+};
+
+struct Dialect {
+  std::string_view title;  // for people
+  // "scheduling.k8s.io/v1beta1/PodGroup"
+  std::span<const std::string_view> kinds;
+  std::span<const DialectField> fields;
+};
+
+std::span<const Dialect> Dialects();
+// "scheduling.k8s.io/v1beta1", "PodGroup". Null: of none.
+const Dialect* FindDialect(std::string_view api_version, std::string_view kind);
+
+// What of the object is set and not honoured, each once: "spec.subGroups[0].minSubGroup: all
+// subgroups are needed". Null, an empty text and an empty list are
+// not set.
+std::vector<std::string> FieldsNotHonoured(const Dialect& dialect, const JsonView& object);
+
+}  // namespace muster::kube

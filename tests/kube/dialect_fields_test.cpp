@@ -1,0 +1,227 @@
+// Every field of every kind of PodGroup has a mark, and what is set and not honoured is said.
+//
+//   MUSTER_UPDATE_GOLDENS=1 build/dev/kube_test "*podgroup-fields.md*"
+//
+// writes docs/podgroup-fields.md.
+#include "kube/dialect_fields.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "config/shipped_files.hpp"
+#include "config/yaml_parser.hpp"
+#include "kube/decode.hpp"
+
+namespace muster::kube {
+namespace {
+
+using config::YamlNode;
+
+// config/kubernetes/, as KubernetesFields reads it.
+class Schema {
+ public:
+  Schema() {
+    for (const config::ShippedFile& file : config::ShippedKubernetes()) {
+      auto read = config::ParseYaml(file.text, std::string(file.name), config::YamlRules{});
+      REQUIRE(read.ok());
+      files_.push_back(std::move(read->front()));
+    }
+    for (const YamlNode& file : files_) {
+      for (const auto& kind : file.Find("kinds")->entries) kinds_[kind.key] = kind.value.text;
+      for (const auto& type : file.Find("types")->entries) types_[type.key] = &type.value;
+    }
+  }
+  // Fields of the kind's spec that have none within, as DialectField writes them: with what they
+  // are.
+  std::map<std::string, std::string> LeavesOf(const std::string& kind) const {
+    std::map<std::string, std::string> leaves;
+    REQUIRE(kinds_.contains(kind));
+    Add(*types_.at(kinds_.at(kind))->Find("spec"), "spec", leaves);
+    return leaves;
+  }
+  std::set<std::string> Kinds() const {
+    std::set<std::string> kinds;
+    for (const auto& [kind, type] : kinds_) kinds.insert(kind);
+    return kinds;
+  }
+
+ private:
+  void Add(const YamlNode& schema, const std::string& path,
+           std::map<std::string, std::string>& leaves) const {
+    if (schema.kind == YamlNode::Kind::kMap) return Add(*schema.Find("*"), path + ".*", leaves);
+    if (schema.kind == YamlNode::Kind::kSequence) {
+      const YamlNode& item = schema.items.front();
+      const bool fields = item.scalar() && types_.contains(item.text);
+      if (fields) return Add(item, path + "[]", leaves);
+      leaves[path] = "list";
+      return;
+    }
+    const auto type = types_.find(schema.text);
+    if (type == types_.end() || type->second->entries.empty()) {
+      leaves[path] = type == types_.end() ? schema.text : "object";
+      return;
+    }
+    for (const auto& field : type->second->entries)
+      Add(field.value, path + "." + field.key, leaves);
+  }
+
+  std::vector<YamlNode> files_;
+  std::map<std::string, std::string> kinds_;
+  std::map<std::string, const YamlNode*> types_;
+};
+
+bool IsWithin(std::string_view path, std::string_view outer) {
+  return path == outer || (path.size() > outer.size() && path.starts_with(outer) &&
+                           (path[outer.size()] == '.' || path[outer.size()] == '['));
+}
+
+bool IsMarkOf(const DialectField& field, const std::string& leaf) {
+  return field.heed == Heed::kHonoured ? field.path == leaf : IsWithin(leaf, field.path);
+}
+
+// One name among those that "*" stands for.
+bool IsName(const DialectField& field, const std::string& leaf) {
+  return leaf.ends_with(".*") && field.path.starts_with(leaf.substr(0, leaf.size() - 1));
+}
+
+TEST_CASE("every kind of PodGroup has a table", "[kube][dialects]") {
+  std::set<std::string> all;
+  for (const Dialect& dialect : Dialects()) {
+    for (const std::string_view kind : dialect.kinds) CHECK(all.insert(std::string(kind)).second);
+  }
+  std::set<std::string> known;
+  for (const std::string& kind : Schema().Kinds()) {
+    if (kind.ends_with("/PodGroup") || kind.ends_with("/PodGang")) known.insert(kind);
+  }
+  CHECK(all == known);
+}
+
+TEST_CASE("every field of a PodGroup has a mark, and every mark its field", "[kube][dialects]") {
+  const Schema schema;
+  for (const Dialect& dialect : Dialects()) {
+    std::set<std::string_view> used;
+    for (const std::string_view kind : dialect.kinds) {
+      for (const auto& [leaf, type] : schema.LeavesOf(std::string(kind))) {
+        INFO(kind << ": " << leaf);
+        bool marked = false;
+        for (const DialectField& field : dialect.fields) {
+          if (IsMarkOf(field, leaf)) marked = used.insert(field.path).second || true;
+          if (IsName(field, leaf)) used.insert(field.path);
+        }
+        CHECK(marked);
+      }
+    }
+    std::set<std::string_view> paths;
+    for (const DialectField& field : dialect.fields) {
+      INFO(dialect.title << ": " << field.path);
+      CHECK(used.contains(field.path));
+      CHECK(paths.insert(field.path).second);
+      CHECK((field.heed == Heed::kHonoured || !field.note.empty()));
+    }
+  }
+}
+
+// Text of an object that has a value at that path.
+std::string ValueAt(std::string_view path, const std::string& leaf) {
+  const size_t dot = path.find('.');
+  const std::string name(path.substr(0, dot));
+  std::string rest = leaf;
+  if (dot != std::string_view::npos) rest = ValueAt(path.substr(dot + 1), leaf);
+  const bool list = name.ends_with("[]");
+  const std::string key = name == "*" ? "some" : list ? name.substr(0, name.size() - 2) : name;
+  return "{\"" + key + "\":" + (list ? "[" + rest + "]" : rest) + "}";
+}
+
+TEST_CASE("what is set and not honoured is said by its place", "[kube][dialects]") {
+  const Schema schema;
+  int said = 0;
+  for (const Dialect& dialect : Dialects()) {
+    for (const std::string_view kind : dialect.kinds) {
+      const size_t slash = kind.rfind('/');
+      const auto read = [&](const std::string& spec) {
+        const auto group = DecodePodGroup(
+            R"({"apiVersion":")" + std::string(kind.substr(0, slash)) + R"(","kind":")" +
+            std::string(kind.substr(slash + 1)) +
+            R"(","metadata":{"name":"g","namespace":"n","uid":"u"},)" + spec.substr(1));
+        REQUIRE(group.ok());
+        return group->not_honoured;
+      };
+      for (const auto& [leaf, type] : schema.LeavesOf(std::string(kind))) {
+        INFO(kind << ": " << leaf);
+        const std::string value = type == "whole"                           ? "3"
+                                  : type == "boolean"                       ? "true"
+                                  : type == "list"                          ? R"(["x"])"
+                                  : type == "object" || type == "resources" ? "{}"
+                                                                            : "\"x\"";
+        const std::vector<std::string> told = read(ValueAt(leaf, value));
+        const auto refused =
+            std::find_if(dialect.fields.begin(), dialect.fields.end(), [&](const auto& field) {
+              return field.heed == Heed::kNotHonoured && IsMarkOf(field, leaf);
+            });
+        CHECK(told.size() == (refused == dialect.fields.end() ? 0U : 1U));
+        if (refused == dialect.fields.end() || told.empty()) continue;
+        CHECK(told.front().ends_with(": " + std::string(refused->note)));
+        ++said;
+      }
+    }
+  }
+  CHECK(said >= 8);
+}
+
+TEST_CASE("a field that is not honoured is said once, with the first place", "[kube][dialects]") {
+  const auto group = DecodePodGroup(
+      R"({"apiVersion":"scheduling.run.ai/v2alpha2","kind":"PodGroup",)"
+      R"("metadata":{"name":"g","namespace":"n","uid":"u"},"spec":{"minSubGroup":null,"subGroups":[)"
+      R"({"name":"a","minMember":1},{"name":"b","minSubGroup":1},{"name":"c","minSubGroup":1}]}})");
+  REQUIRE(group.ok());
+  CHECK(group->not_honoured ==
+        std::vector<std::string>{"spec.subGroups[1].minSubGroup: all subgroups are needed"});
+  CHECK(group->defect.empty());
+}
+
+std::string DocumentOf(const Dialect& dialect) {
+  std::string text = "## " + std::string(dialect.title) + "\n\n";
+  for (const std::string_view kind : dialect.kinds) {
+    const size_t slash = kind.rfind('/');
+    text += (kind == dialect.kinds.front() ? "" : ", ") + std::string(kind.substr(slash + 1)) +
+            " of `" + std::string(kind.substr(0, slash)) + "`";
+  }
+  text += "\n\n| Field | Honoured | |\n|---|---|---|\n";
+  for (const DialectField& field : dialect.fields) {
+    const char* heed = field.heed == Heed::kHonoured      ? "yes"
+                       : field.heed == Heed::kMeaningless ? "means nothing here"
+                                                          : "**no**";
+    text += "| `" + std::string(field.path) + "` | " + heed + " | " + std::string(field.note) +
+            (field.note.empty() ? "|\n" : " |\n");
+  }
+  return text;
+}
+
+TEST_CASE("docs/podgroup-fields.md is what the tables say", "[kube][dialects]") {
+  std::string text =
+      "# Fields of PodGroups\n\n"
+      "Generated from `kube/dialect_fields.cpp` by `MUSTER_UPDATE_GOLDENS=1 build/dev/kube_test "
+      "\"*podgroup-fields.md*\"`.\n\n"
+      "Every field of the `spec` of every kind of PodGroup that Muster reads, and whether it is "
+      "honoured. What is set and not honoured is said\nby `muster explain gang` (`Not honoured`), "
+      "by an Event `GangNotHonoured`, and by `muster check`. A field that means nothing here would "
+      "change\nnothing, so nothing is said of it. `.*` stands for any name. How the kinds are "
+      "used: "
+      "[gangs.md](gangs.md).\n";
+  for (const Dialect& dialect : Dialects()) text += "\n" + DocumentOf(dialect);
+  const std::string file = std::string(MUSTER_SOURCE_DIR) + "/docs/podgroup-fields.md";
+  if (std::getenv("MUSTER_UPDATE_GOLDENS") != nullptr) std::ofstream(file) << text;
+  std::stringstream written;
+  written << std::ifstream(file).rdbuf();
+  CHECK(written.str() == text);
+}
+
+}  // namespace
+}  // namespace muster::kube
