@@ -135,7 +135,7 @@ TEST_CASE("a field of a PodGroup that is not honoured is told with its place", "
       "x.yaml");
   CHECK(check.faults.empty());
   CHECK(check.warnings ==
-        std::vector<std::string>{"x.yaml:7:3: spec.minSubGroup: PodGroup g: has no effect: all "
+        std::vector<std::string>{"x.yaml:7:16: spec.minSubGroup: PodGroup g: has no effect: all "
                                  "subgroups are needed"});
 }
 
