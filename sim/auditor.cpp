@@ -33,6 +33,7 @@ void Auditor::Impl::See(const WatchEvent& event) {
     SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
     restart_audit_.SeeGroup(event.change, **group);
+    queue_audit_.SeeGroup((*group)->group);
     SeeGroup(event.change, **group, event.at);
   }
 }
@@ -43,7 +44,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   const auto known = bound_to_.find(uid);
   const bool waited = known == bound_to_.end() && (live || change == Change::kDeleted);
   if (waited && Musters(pod->pod)) {
-    waited_[pod->pod.spec->priority] = at;
+    waited_[queue_audit_.Highest(pod->pod)] = at;
     queue_audit_.Waited(pod->pod, at);
   }
   if (known != bound_to_.end() && !live) {
@@ -120,10 +121,11 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
 
 // A pod of Muster's of higher priority waits, or did a moment ago.
 bool Auditor::Impl::Outranked(const PodRecord& pod) {
-  const int32_t priority = pod.pod.spec->priority;
+  const int32_t priority = queue_audit_.Lowest(pod.pod);
   for (const PodPtr& other : api_.Pods()) {
     const cluster::Pod& waiting = other->pod;
-    if (waiting.spec->priority > priority && Musters(waiting) && !waiting.bound()) return true;
+    if (queue_audit_.Highest(waiting) > priority && Musters(waiting) && !waiting.bound())
+      return true;
   }
   return std::any_of(waited_.upper_bound(priority), waited_.end(), [&](const auto& entry) {
     return entry.second + options_.slack + options_.node_slack >= loop_.now();

@@ -32,6 +32,18 @@ std::string QueueAudit::NameOf(const Pod& pod) const {
   return pod.asked_queue;
 }
 
+int32_t QueueAudit::Lowest(const Pod& pod) const {
+  const auto said = priorities_.find({pod.key.ns, pod.pod_group});
+  return said == priorities_.end() ? pod.spec->priority
+                                   : std::min(said->second, pod.spec->priority);
+}
+
+int32_t QueueAudit::Highest(const Pod& pod) const {
+  const auto said = priorities_.find({pod.key.ns, pod.pod_group});
+  return said == priorities_.end() ? pod.spec->priority
+                                   : std::max(said->second, pod.spec->priority);
+}
+
 std::set<std::string> QueueAudit::QueuesOf(const Pod& pod) const {
   std::set<std::string> queues = {NameOf(pod)};
   if (pod.pod_group.empty()) return queues;
@@ -111,11 +123,10 @@ bool QueueAudit::MayGo(const Pod& victim, const std::vector<QueueSpec>& queues, 
   if (Beyond(queue, queues)) return true;
   for (const PodPtr& other : api_.Pods()) {
     const Pod& pod = other->pod;
-    if (!pod.bound() && pod.spec->priority > victim.spec->priority && NameOf(pod) == queue)
-      return true;
+    if (!pod.bound() && Highest(pod) > Lowest(victim) && NameOf(pod) == queue) return true;
   }
   return std::any_of(
-      waited_.upper_bound({queue, victim.spec->priority}), waited_.end(),
+      waited_.upper_bound({queue, Lowest(victim)}), waited_.end(),
       [&](const auto& entry) { return entry.first.first == queue && entry.second >= since; });
 }
 

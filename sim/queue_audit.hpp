@@ -34,8 +34,15 @@ class QueueAudit {
   }
   // A pod of Muster's waits no more.
   void Waited(const cluster::Pod& pod, cluster::Time at) {
-    waited_[{NameOf(pod), pod.spec->priority}] = at;
+    waited_[{NameOf(pod), Highest(pod)}] = at;
   }
+  // Its value counts for all of its pods, as long as it is there, and may just have counted later.
+  void SeeGroup(const cluster::PodGroup& group) {
+    if (group.priority.value) priorities_[group.key] = *group.priority.value;
+  }
+  // The least and the most for which the pod may count.
+  int32_t Lowest(const cluster::Pod& pod) const;
+  int32_t Highest(const cluster::Pod& pod) const;
   const std::map<cluster::PodUid, PodPtr>& runs() const { return runs_; }
   // The queue that its PodGroup or it says; empty: neither.
   std::string NameOf(const cluster::Pod& pod) const;
@@ -54,6 +61,7 @@ class QueueAudit {
   bool Beyond(const std::string& queue, const std::vector<queues::QueueSpec>& queues) const;
 
   ApiServer& api_;
+  std::map<cluster::ObjectKey, int32_t> priorities_;  // of PodGroups
   std::map<cluster::PodUid, PodPtr> runs_;
   std::deque<std::pair<cluster::Time, PodPtr>> gone_;
   std::map<std::pair<std::string, int32_t>, cluster::Time> waited_;  // until when

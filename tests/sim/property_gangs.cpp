@@ -81,10 +81,16 @@ void World::CreateGang(const Operation& operation) {
     }
     group.topology = TermsOf(operation, minimum);
     group.gates_together = operation.b % 7 < 3;
+    // Some say what their pods count for, and some go whole.
+    if (operation.a % 4 == 3) group.priority.value = static_cast<int32_t>(operation.a / 4 % 4);
+    if (operation.b % 11 == 2) group.priority.preempts = false;
+    group.disrupted_whole = operation.b % 6 == 5;
     static_cast<void>(api.CreatePodGroup(Actor::kUser, group));
     Tell("gang " + name + " of " + std::to_string(members) + ", minMember " +
          std::to_string(minimum) + (group.roles.empty() ? "" : " with roles") +
          (group.gates_together ? ", gates together" : "") +
+         (group.priority.value ? ", priority " + std::to_string(*group.priority.value) : "") +
+         (group.disrupted_whole ? ", goes whole" : "") +
          (group.topology.none() ? "" : ", level " + group.topology.required) +
          (group.topology.balance == cluster::Balance::kPack ? ", packed" : "") +
          (group.topology.spread.empty() ? "" : ", spread over " + group.topology.spread) +

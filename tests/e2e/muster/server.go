@@ -199,6 +199,7 @@ type Gang struct {
 	Kind      string `json:"kind"` // Pod: of a pod that is in no gang
 	State     string `json:"state"`
 	MinMember int    `json:"minMember"`
+	Priority  int    `json:"priority"` // that counts
 	Pods      int    `json:"pods"`
 	Bound     int    `json:"bound"`
 	Failed    int    `json:"failed"`

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -107,6 +108,7 @@ type Gang struct {
 	MinMember       int // Members, if 0
 	GPUs            int // of each member
 	Options         []PodOption
+	Says            map[string]any // further fields of its PodGroup's spec
 }
 
 func (g Gang) withDefaults() Gang {
@@ -135,10 +137,12 @@ func (g Gang) PodGroup() *unstructured.Unstructured {
 	if kind == "" {
 		kind = "PodGroup"
 	}
+	spec := g.Flavour.spec(g.MinMember)
+	maps.Copy(spec, g.Says)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": g.Flavour.Resource.GroupVersion().String(), "kind": kind,
 		"metadata": map[string]any{"namespace": g.Namespace, "name": g.Name},
-		"spec":     g.Flavour.spec(g.MinMember),
+		"spec":     spec,
 	}}
 }
 
