@@ -34,7 +34,7 @@ class OrderBook {
   void Adopt(StandingOrders standing);
   // Null: nothing is ordered.
   const QueueOrder* Of(const std::string& queue) const;
-  // Nothing: its pods' own.
+  // Nothing: its own.
   std::optional<int32_t> PriorityOf(const Gang& gang) const;
   // OrderedPriority::uid.
   static std::string UidOf(const Gang& gang);

@@ -54,7 +54,7 @@ inline constexpr cluster::Duration kCancelPause = cluster::Seconds(60);
 
 struct SetPriority {
   cluster::ObjectKey gang;
-  std::optional<int64_t> priority;  // nothing: its pods' own
+  std::optional<int64_t> priority;  // nothing: its own
 };
 // Standing.
 struct SetQueueState {
