@@ -133,7 +133,7 @@ void WriteTerm(const NodeSelectorTerm& term, Line& line) {
 
 void WriteToleration(const Toleration& toleration, Line& line) {
   line.Quote(toleration.key);
-  line.Mark(toleration.op == Toleration::Op::kExists ? '*' : '=');
+  line.Mark("=*><"[static_cast<size_t>(toleration.op)]);
   line.Quote(toleration.value);
   line.Mark(':');
   line.Append(toleration.every_effect ? -1 : static_cast<int>(toleration.effect));

@@ -33,6 +33,26 @@ bool MatchesNumber(const SelectorRequirement& requirement, std::string_view valu
   return requirement.op == SelectorOperator::kGt ? *have > *bound : *have < *bound;
 }
 
+// A whole number as the API server lets it be in a toleration that compares: no "+", no zeros in
+// front.
+std::optional<int64_t> ParseDecimal(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  const bool zero = text == "0";
+  if (!zero && (digits.empty() || digits.front() < '1' || digits.front() > '9'))
+    return std::nullopt;
+  return ParseInteger(text);
+}
+
+// kGt and kLt: the taint's value against the toleration's (ToleratesTaint in
+// staging/src/k8s.io/api/core/v1/toleration.go of k8s.io/kubernetes v1.37.0).
+bool ToleratesNumber(const Toleration& toleration, std::string_view value) {
+  const std::optional<int64_t> have = ParseDecimal(value);
+  const std::optional<int64_t> bound = ParseDecimal(toleration.value);
+  if (!have || !bound) return false;
+  return toleration.op == Toleration::Op::kGt ? *have > *bound : *have < *bound;
+}
+
 bool MatchesField(const SelectorRequirement& requirement, std::string_view node_name) {
   // kube-scheduler reads exactly one value here and takes a requirement with more for malformed.
   if (requirement.key != "metadata.name" || requirement.values.size() != 1) return false;
@@ -98,7 +118,16 @@ bool MatchesNode(const NodeConstraints& constraints, std::string_view node_name,
 bool Tolerates(const Toleration& toleration, const Taint& taint) {
   if (!toleration.every_effect && toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  return toleration.op == Toleration::Op::kExists || toleration.value == taint.value;
+  switch (toleration.op) {
+    case Toleration::Op::kEqual:
+      return toleration.value == taint.value;
+    case Toleration::Op::kExists:
+      return true;
+    case Toleration::Op::kGt:
+    case Toleration::Op::kLt:
+      return ToleratesNumber(toleration, taint.value);
+  }
+  return false;
 }
 
 bool ToleratesAll(const std::vector<Toleration>& tolerations, const std::vector<Taint>& taints) {

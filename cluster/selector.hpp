@@ -42,7 +42,8 @@ struct Taint {
 };
 
 struct Toleration {
-  enum class Op { kEqual, kExists };
+  // kGt and kLt: the taint's value is a number that is more, or less, than `value`.
+  enum class Op { kEqual, kExists, kGt, kLt };
   std::string key;  // empty with kExists: every key
   Op op = Op::kEqual;
   std::string value;

@@ -35,6 +35,20 @@ std::string_view TextOf(SelectorOperator op) {
   return "In";
 }
 
+std::string_view TextOf(Toleration::Op op) {
+  switch (op) {
+    case Toleration::Op::kEqual:
+      return "Equal";
+    case Toleration::Op::kExists:
+      return "Exists";
+    case Toleration::Op::kGt:
+      return "Gt";
+    case Toleration::Op::kLt:
+      return "Lt";
+  }
+  return "Equal";
+}
+
 void AppendRequirements(JsonWriter& json, const std::vector<SelectorRequirement>& requirements) {
   json.BeginArray();
   for (const SelectorRequirement& requirement : requirements) {
@@ -158,7 +172,7 @@ void AppendConstraints(JsonWriter& json, const cluster::PodSpec& spec) {
   for (const Toleration& toleration : constraints.tolerations) {
     json.BeginObject();
     if (!toleration.key.empty()) json.Key("key").Text(toleration.key);
-    json.Key("operator").Text(toleration.op == Toleration::Op::kExists ? "Exists" : "Equal");
+    json.Key("operator").Text(TextOf(toleration.op));
     if (!toleration.value.empty()) json.Key("value").Text(toleration.value);
     if (!toleration.every_effect) json.Key("effect").Text(EffectText(toleration.effect));
     json.EndObject();

@@ -98,18 +98,20 @@ void ReadAffinity(const JsonView& spec, NodeConstraints& constraints, Room& room
   });
 }
 
-// Nothing when the toleration is one that is left out.
-std::optional<Toleration> ReadToleration(const JsonView& item) {
+Toleration ReadToleration(const JsonView& item) {
   Toleration toleration;
   toleration.key = item.Get("key").Text();
   toleration.value = item.Get("value").Text();
   const JsonView op = item.Get("operator");
   const std::string_view op_text = op.Text();
-  if (op_text == "Lt" || op_text == "Gt") return std::nullopt;
   if (op_text == "Exists") {
     toleration.op = Toleration::Op::kExists;
+  } else if (op_text == "Gt") {
+    toleration.op = Toleration::Op::kGt;
+  } else if (op_text == "Lt") {
+    toleration.op = Toleration::Op::kLt;
   } else if (!op_text.empty() && op_text != "Equal") {
-    op.Problem("expected Equal or Exists");
+    op.Problem("expected Equal, Exists, Gt or Lt");
   }
   const JsonView effect = item.Get("effect");
   if (effect.Text().empty()) return toleration;
@@ -269,9 +271,9 @@ NodeConstraints ReadNodeConstraints(const JsonView& spec) {
   ReadAffinity(spec, constraints, room);
   const JsonView tolerations = spec.Get("tolerations");
   tolerations.Items([&](const JsonView& item) {
-    std::optional<Toleration> toleration = ReadToleration(item);
-    if (toleration && room.For(toleration->key) && room.For(toleration->value)) {
-      constraints.tolerations.push_back(std::move(*toleration));
+    Toleration toleration = ReadToleration(item);
+    if (room.For(toleration.key) && room.For(toleration.value)) {
+      constraints.tolerations.push_back(std::move(toleration));
     }
   });
   if (!room.over()) return constraints;

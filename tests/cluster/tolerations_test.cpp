@@ -39,6 +39,38 @@ TEST_CASE("a toleration covers a taint by effect, key and value", "[cluster][tol
   DYNAMIC_SECTION(c.name) { CHECK(Tolerates(c.toleration, taint) == c.want); }
 }
 
+TEST_CASE("a toleration with Gt or Lt compares the number that the taint's value is",
+          "[cluster][tolerations]") {
+  struct Case {
+    const char* name;
+    TolerationsOp op;
+    const char* bound;
+    const char* taint;
+    bool want;
+  };
+  const Case c = GENERATE(values<Case>({
+      {"more", TolerationsOp::kGt, "100", "950", true},
+      {"as text it would be less", TolerationsOp::kGt, "99", "100", true},
+      {"the same is not more", TolerationsOp::kGt, "950", "950", false},
+      {"less is not more", TolerationsOp::kGt, "950", "100", false},
+      {"less", TolerationsOp::kLt, "100", "-7", true},
+      {"the same is not less", TolerationsOp::kLt, "0", "0", false},
+      {"more is not less", TolerationsOp::kLt, "9", "10", false},
+      {"no number in the taint", TolerationsOp::kGt, "1", "high", false},
+      {"no value in the taint", TolerationsOp::kLt, "1", "", false},
+      {"zeros in front", TolerationsOp::kGt, "1", "007", false},
+      {"a plus", TolerationsOp::kGt, "1", "+7", false},
+      {"minus zero", TolerationsOp::kLt, "1", "-0", false},
+      {"no number in the toleration", TolerationsOp::kLt, "9.5", "1", false},
+      {"more than 64 bits", TolerationsOp::kGt, "1", "9223372036854775808", false},
+  }));
+  DYNAMIC_SECTION(c.name) {
+    const Toleration toleration{"sla", c.op, c.bound, true, Effect::kNoSchedule};
+    CHECK(Tolerates(toleration, {"sla", c.taint, Effect::kNoSchedule}) == c.want);
+    CHECK_FALSE(Tolerates(toleration, {"other", c.taint, Effect::kNoSchedule}));
+  }
+}
+
 TEST_CASE("NoSchedule and NoExecute taints must be tolerated, PreferNoSchedule need not",
           "[cluster][tolerations]") {
   const Taint soft{"soft", "", Effect::kPreferNoSchedule};

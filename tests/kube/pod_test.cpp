@@ -264,11 +264,12 @@ TEST_CASE("tolerations", "[kube][pod]") {
     {"operator":"Exists"},
     {"key":"a","value":"b","effect":"NoSchedule"},
     {"key":"c","operator":"Equal","effect":"NoExecute","tolerationSeconds":300},
+    {"key":"e","operator":"Exists","effect":"PreferNoSchedule"},
     {"key":"d","operator":"Gt","value":"5"},
-    {"key":"e","operator":"Exists","effect":"PreferNoSchedule"}])"));
+    {"key":"d","operator":"Lt","value":"-7","effect":"NoSchedule"}])"));
   CHECK(pod.defect.empty());
   const std::vector<Toleration>& tolerations = pod.spec->constraints.tolerations;
-  REQUIRE(tolerations.size() == 4);  // one that compares numbers is left out
+  REQUIRE(tolerations.size() == 6);
   CHECK(tolerations[0] ==
         Toleration{"", Toleration::Op::kExists, "", true, TaintEffect::kNoSchedule});
   CHECK(tolerations[1] ==
@@ -277,6 +278,10 @@ TEST_CASE("tolerations", "[kube][pod]") {
         Toleration{"c", Toleration::Op::kEqual, "", false, TaintEffect::kNoExecute});
   CHECK(tolerations[3] ==
         Toleration{"e", Toleration::Op::kExists, "", false, TaintEffect::kPreferNoSchedule});
+  CHECK(tolerations[4] ==
+        Toleration{"d", Toleration::Op::kGt, "5", true, TaintEffect::kNoSchedule});
+  CHECK(tolerations[5] ==
+        Toleration{"d", Toleration::Op::kLt, "-7", false, TaintEffect::kNoSchedule});
 }
 
 TEST_CASE("a pod's index is what its controller writes", "[kube][pod]") {

@@ -56,7 +56,8 @@ cluster::NodeConstraints RandomConstraints(Dice& dice) {
   }
   for (int64_t i = dice.From(0, 2); i > 0; --i) {
     Toleration toleration{dice.WordOrNothing(),
-                          dice.Pick({Toleration::Op::kEqual, Toleration::Op::kExists}),
+                          dice.Pick({Toleration::Op::kEqual, Toleration::Op::kExists,
+                                     Toleration::Op::kGt, Toleration::Op::kLt}),
                           dice.WordOrNothing(), dice.OneIn(2), TaintEffect::kNoSchedule};
     if (!toleration.every_effect) toleration.effect = RandomEffect(dice);
     constraints.tolerations.push_back(toleration);
