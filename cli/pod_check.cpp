@@ -77,6 +77,7 @@ class ObjectCheck {
                        std::set<std::string>& names);
   void LookAtTemplates(const YamlNode& value, const std::string& path);
   void LookAtLimits(const YamlNode& container, const std::string& path);
+  void LookAtWords(const YamlNode& pod, const std::string& path);
   void LookAtJob(const YamlNode& object, const char* path);
 
   Error Located(const std::string& path, std::string message) const {
@@ -88,6 +89,10 @@ class ObjectCheck {
   }
 
   const config::ManifestDocument& document_;
+  void Note(const std::string& path, std::string message) {
+    into_.notes.push_back(Located(path, std::move(message)).ToString());
+  }
+
   const std::string place_;
   PodCheck& into_;
 };
@@ -134,6 +139,7 @@ void ObjectCheck::LookAtTemplates(const YamlNode& value, const std::string& path
   const YamlNode* mains = spec == nullptr ? nullptr : Given(*spec, "containers");
   if (mains != nullptr && mains->kind == YamlNode::Kind::kSequence) {
     for (const char* list : kContainerLists) {
+    LookAtWords(value, path);
       const YamlNode* containers = Given(*spec, list);
       if (containers == nullptr) continue;
       for (std::size_t i = 0; i < containers->items.size(); ++i)
@@ -148,6 +154,17 @@ void ObjectCheck::LookAtTemplates(const YamlNode& value, const std::string& path
 }
 
 void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& path) {
+// Of other schedulers' annotations those that Muster does not heed.
+void ObjectCheck::LookAtWords(const YamlNode& pod, const std::string& path) {
+  const Result<std::string> json = config::ToJson(pod, document_.file_name());
+  if (!json.ok()) return;
+  const Result<kube::Job> job =
+      kube::DecodeJob(R"({"metadata":{"name":"job"},"spec":{"template":)" + *json + "}}",
+                      kube::DecodeOptions{.source = kube::Source::kManifest});
+  if (!job.ok() || job->pod.gang_words == nullptr || job->pod.gang_words->unheeded.empty()) return;
+  Note(Joined(path, "metadata.annotations"), job->pod.gang_words->unheeded);
+}
+
   // A pattern of a policy, say, is no container.
   if (Given(container, "name") == nullptr && Given(container, "image") == nullptr) return;
   const YamlNode* resources = Given(container, "resources");
@@ -185,7 +202,7 @@ void ObjectCheck::LookAtJob(const YamlNode& object, const char* path) {
   if (Given(*spec, "scheduling") != nullptr) return;
   if (SaysGang(&object) || SaysGang(job) || SaysGang(Given(*spec, "template"))) return;
   if (!HasPodsSideBySide(*spec, document_.file_name())) return;
-  into_.notes.push_back(Located(Joined(path, "spec.parallelism"), kNoGang).ToString());
+  Note(Joined(path, "spec.parallelism"), kNoGang);
 }
 
 }  // namespace

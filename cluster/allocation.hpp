@@ -47,9 +47,13 @@ struct Allocation {
 };
 
 // What `request` takes of `gpu` when it is given a part of it; none when that device cannot serve
-// such a request at all. See SharingModel.
-inline DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) {
+// such a request at all, or the request does not let it. See SharingModel.
+// HeldOn is what a pod has that was given it all the same.
+inline DeviceAmount HeldOn(const Gpu& gpu, const GpuRequest& request) {
   return gpu.sharing->ShareOn(gpu, request);
+}
+inline DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) {
+  return !request.choice.Allows(gpu) ? DeviceAmount() : HeldOn(gpu, request);
 }
 
 }  // namespace muster::cluster

@@ -159,6 +159,7 @@ void DumpNode(const Node& node, std::string& out) {
     device.Text("model", gpu.model).Number("memory", gpu.memory.value());
     device.Text("sharing", gpu.sharing->name()).Number("replicas", gpu.replicas);
     if (gpu.partition()) device.Number("parent", gpu.parent.value);
+    if (gpu.hami_mode != HamiMode::kNone) device.Text("mode", ToString(gpu.hami_mode));
     device.Flag("unhealthy", !gpu.healthy)
         .Flag("cordoned", gpu.cordoned)
         .Flag("leftout", gpu.left_out)
@@ -226,6 +227,7 @@ void WriteContainer(const ContainerGpus& container, Line& line) {
 void DumpSpec(const PodSpec& spec, Line& line) {
   line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
   line.Amount("each", spec.gpus.each).Number("gpumem", spec.gpus.memory_each.value());
+  if (spec.gpus.choice.words() != nullptr) line.Text("choice", spec.gpus.choice.ToText());
   if (!spec.gpu_containers.empty()) line.List("containers", spec.gpu_containers, WriteContainer);
   if (!spec.unplanned_devices.empty()) line.Text("unplanned", spec.unplanned_devices);
   line.Number("priority", spec.priority).Flag("never", !spec.preempts);
@@ -261,13 +263,20 @@ void DumpRunTimes(const RunTimes& times, Line& line) {
   if (times.ends_at != Time()) line.Number("endsat", times.ends_at.milliseconds());
 }
 
+void DumpGangWords(const GangWords& words, Line& line) {
+  const auto& [together, schedule_timeout, unheeded] = words;
+  if (!together.empty()) line.List("together", together, WriteText);
+  if (schedule_timeout > Duration(0)) line.Number("timeout", schedule_timeout.value());
+  if (!unheeded.empty()) line.Text("unheeded", unheeded);
+}
+
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, resized, pod_group, declared_min_member, alone, queue, role,
                owner_uid, index, job_index, daemon, phase, deleting, leaves_by, gates,
                nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
                resource_version, defect, gang_record, start_failure, running_since, handed_over,
-               asked_queue, hami_turn, says_disruption, run_times, preemptible, labels,
+               asked_queue, hami_turn, says_disruption, run_times, preemptible, labels, gang_words,
                non_preemptible, unschedulable] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
@@ -301,6 +310,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   if (run_times != nullptr) DumpRunTimes(*run_times, line);
   if (preemptible) line.Flag("preemptible", *preemptible);
   for (const auto& label : labels.list()) line.Text("label:" + label->first, label->second);
+  if (gang_words != nullptr) DumpGangWords(*gang_words, line);
   if (non_preemptible) line.Flag("nonpreemptible", true);
   if (unschedulable != nullptr) line.Text("unschedulable", *unschedulable);
   DumpSpec(*spec, line);
@@ -330,8 +340,8 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
                declared, by_owner, unreadable, attempts_of, ended, keeps_rest, starts_with,
-               first_roles, gates_together, claimed, topology, record, queue, run_times,
-               preemptible, priority, disrupted_whole, not_honoured] = group;
+               first_roles, units, unheeded, gates_together, claimed, topology, record, queue,
+               run_times, preemptible, priority, disrupted_whole, not_honoured] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -349,6 +359,13 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   if (!attempts_of.empty()) line.Text("attemptsof", attempts_of);
   if (starts_with > 0)
     line.Number("startswith", starts_with).List("firstroles", first_roles, write_role);
+  const auto write_unit = [](const RoleUnit& unit, Line& to) {
+    to.Quote(unit.name);
+    to.Mark(':');
+    to.Append(unit.size);
+  };
+  if (!units.empty()) line.List("units", units, write_unit);
+  if (!unheeded.empty()) line.Text("unheeded", unheeded);
   if (gates_together) line.Flag("gatestogether", true);
   if (!queue.empty()) line.Text("queue", queue);
   if (!run_times.none()) DumpRunTimes(run_times, line);

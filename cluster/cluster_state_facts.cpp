@@ -25,7 +25,7 @@ bool SameRecord(const Pod& a, const Pod& b) {
                  nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created,
                  bound_at, resource_version, defect, gang_record, start_failure, running_since,
                  handed_over, asked_queue, hami_turn, says_disruption, run_times, preemptible,
-                 labels, non_preemptible, unschedulable] = pod;
+                 labels, gang_words, non_preemptible, unschedulable] = pod;
     return std::tie(uid, key, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, bound_in, created, bound_at, defect, running_since,
@@ -34,7 +34,8 @@ bool SameRecord(const Pod& a, const Pod& b) {
   };
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.resized, b.resized) &&
          SameValue(a.gang_record, b.gang_record) && SameValue(a.start_failure, b.start_failure) &&
-         SameValue(a.run_times, b.run_times) && SameValue(a.unschedulable, b.unschedulable);
+         SameValue(a.run_times, b.run_times) && SameValue(a.unschedulable, b.unschedulable) &&
+         SameValue(a.gang_words, b.gang_words);
 }
 
 // What the pod holds is the same under both records.

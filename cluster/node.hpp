@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/gpu_choice.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/resources.hpp"
 #include "cluster/selector.hpp"
@@ -27,6 +28,7 @@ struct Gpu {
   // Of which device it is a partition (MIG); that one is given out only as its partitions, and is
   // none of Node::gpus.
   GpuIndex parent = kNoParent;
+  HamiMode hami_mode = HamiMode::kNone;
   auto operator<=>(const Gpu&) const = default;
 
   static constexpr GpuIndex kNoParent{UINT16_MAX};

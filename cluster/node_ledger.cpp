@@ -76,7 +76,7 @@ class DeviceRoom {
     for (const GpuShare& share : plan) {
       const size_t at = Position(share.index);
       if (at == room_.size()) return false;
-      const DeviceAmount each = ShareOn(node_.gpus[at], request);
+      const DeviceAmount each = HeldOn(node_.gpus[at], request);
       const int64_t turns = share.taken.Times(each);
       if (turns < 1 || share.taken != each * turns) return false;
       if (turns > 1 && !Replicated(node_.gpus[at])) return false;
@@ -114,7 +114,7 @@ class DeviceRoom {
 
  private:
   // What a pod takes that asks for one whole GPU.
-  DeviceAmount TurnOf(size_t at) const { return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}); }
+  DeviceAmount TurnOf(size_t at) const { return HeldOn(node_.gpus[at], {1, kWholeGpu, MiB()}); }
 
   size_t Position(GpuIndex index) const {
     const auto at =
@@ -127,7 +127,7 @@ class DeviceRoom {
   // One device of a request, kept in order in `taken`. A second time only on a replicated device.
   bool TakeOne(size_t at, const GpuRequest& request, std::vector<GpuShare>& taken) {
     const Gpu& gpu = node_.gpus[at];
-    const DeviceAmount share = ShareOn(gpu, request);
+    const DeviceAmount share = HeldOn(gpu, request);
     if (share.none() || !room_[at].Holds(share)) return false;
     auto place =
         std::lower_bound(taken.begin(), taken.end(), gpu.index,

@@ -104,6 +104,16 @@ struct StartFailure {
 // has handed them out and may still take the pod for the next one.
 enum class HamiTurn : uint8_t { kNone, kAllocating, kServed };
 
+// What annotations of other schedulers say of a pod's gang, beside its name and its minimum.
+struct GangWords {
+  // Names of gangs that start together, its own one of them; rising. Empty: its own alone. They are
+  // one gang (Pod::pod_group), of which each is a role (Pod::role).
+  std::vector<std::string> together;
+  Duration schedule_timeout;  // 0: unsaid
+  std::string unheeded;       // which of their words do not count, and why; empty: all do
+  auto operator<=>(const GangWords&) const = default;
+};
+
 struct Pod {
   PodUid uid;
   ObjectKey key;
@@ -120,7 +130,8 @@ struct Pod {
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
   // Its number among its owner's pods, as their controller counts them (a Job's completion index),
-  // and that of its Job in its JobSet; from 0, kNoIndex: nothing says it.
+  // and that of its Job in its JobSet, of its replica in its Ray worker group; from 0, kNoIndex:
+  // nothing says it.
   int32_t index = kNoIndex;
   int32_t job_index = kNoIndex;
   bool daemon = false;  // owned by a DaemonSet or a mirror (static) pod: never gated
@@ -153,6 +164,7 @@ struct Pod {
   std::shared_ptr<const RunTimes> run_times;  // null: nothing says how long it runs
   std::optional<bool> preemptible;  // kPreemptible or another system's word; nothing: unsaid
   PodLabels labels;
+  std::shared_ptr<const GangWords> gang_words;  // null: there are none
   // Its gang is nobody's victim: what it holds counts against the guarantee of its queue.
   bool non_preemptible = false;
   // Condition PodScheduled is False for Unschedulable: its message. Null: it is not.

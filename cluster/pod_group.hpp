@@ -53,6 +53,13 @@ struct GroupPriority {
   bool none() const { return !value && class_name.empty() && !preempts; }
 };
 
+// Beyond the minimum so many pods of role `name` start together: fewer are of no use.
+struct RoleUnit {
+  std::string name;
+  int64_t size = 1;  // more than 1
+  auto operator<=>(const RoleUnit&) const = default;
+};
+
 struct PodGroup {
   PodGroupUid uid;
   ObjectKey key;
@@ -79,6 +86,9 @@ struct PodGroup {
   // together. 0: with all of its minimum.
   int64_t starts_with = 0;
   std::vector<RoleMinimum> first_roles;  // of those
+  std::vector<RoleUnit> units;           // of roles that have any; in no order
+  // What was written and does not count, and why, for people; empty: nothing.
+  std::string unheeded;
   // kube-scheduler looks at none of its pods as long as one of them has a gate.
   bool gates_together = false;
   bool claimed = false;    // annotation muster.dev/gang "true": Muster's before it has a pod
@@ -92,5 +102,12 @@ struct PodGroup {
   std::vector<std::string> not_honoured;  // fields that are set and that Muster does not follow
   auto operator<=>(const PodGroup&) const = default;
 };
+
+// How many pods of the role start together beyond the minimum.
+inline int64_t UnitSize(const PodGroup& group, const std::string& role) {
+  for (const RoleUnit& unit : group.units)
+    if (unit.name == WholeRole(role)) return unit.size;
+  return 1;
+}
 
 }  // namespace muster::cluster

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cluster/device_amount.hpp"
+#include "cluster/gpu_choice.hpp"
 #include "cluster/named_amounts.hpp"
 #include "cluster/units.hpp"
 
@@ -66,6 +67,7 @@ struct GpuRequest {
   int32_t count = 0;
   DeviceAmount each = DeviceAmount::All();
   MiB memory_each;
+  GpuChoice choice = {};  // which devices it may be given, and how they are chosen
 
   auto operator<=>(const GpuRequest&) const = default;
   bool none() const { return count == 0; }

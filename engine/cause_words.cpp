@@ -79,6 +79,7 @@ std::string Words(const Cause& cause) {
     case What::kNoGpus:
       return "without GPUs";
     case What::kOtherGpus:
+      if (!cause.name.empty()) return "without GPUs that its annotations let (" + cause.name + ")";
       return "with GPUs that cannot serve it";
     case What::kGpus:
     case What::kGpuDevices:

@@ -42,7 +42,9 @@ bool CollectLike(const EngineState& state, const ObjectKey& asked, std::optional
       if (id.key.name == asked.name) like.elsewhere.push_back(id.key);
       continue;
     }
-    if (cluster::IsGangOfOwner(id.key.name, asked.name)) like.of_owner.push_back(id.key);
+    if (cluster::IsGangOfOwner(id.key.name, asked.name) ||
+        cluster::IsTogetherWith(id.key.name, asked.name))
+      like.of_owner.push_back(id.key);
     like.names.push_back(id.key.name);
   }
   return next == gangs.end();

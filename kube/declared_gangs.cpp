@@ -70,6 +70,13 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
     said.keeps_rest = owner->keeps_rest;
     said.starts_with = owner->starts_with;
     said.first_roles = owner->first_roles;
+    said.units = owner->units;
+    said.unheeded = owner->unheeded;
+  }
+  if (pod.gang_words != nullptr) {
+    said.schedule_timeout = pod.gang_words->schedule_timeout;
+    said.together = pod.gang_words->together;
+    if (!said.together.empty()) said.part = pod.role;
   }
   Gang& gang = gangs_[key];
   Leave(gang, pod.uid);
@@ -115,31 +122,65 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
   facts.emplace_back(std::move(group));
 }
 
-void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
-  const Said* counts = &gang.sayings.begin()->first;
-  const int64_t least = counts->min_member;
-  const int64_t most = gang.sayings.rbegin()->first.min_member;
+DeclaredGangs::Verdict DeclaredGangs::Judge(const Sayings& sayings, const std::string& part) {
+  Verdict verdict;
   const Said* of_running = nullptr;
+  bool by_owner = false;
+  int64_t most = 0;
+  for (const auto& [said, count] : sayings) {
+    if (said.part != part) continue;
+    if (verdict.counts == nullptr) verdict.counts = &said;
+    if (of_running == nullptr && count.running > 0) of_running = &said;
+    by_owner = by_owner || said.by_owner;
+    most = said.min_member;
+  }
+  if (verdict.counts == nullptr || by_owner) return verdict;
+  if (of_running != nullptr) {
+    verdict.counts = of_running;
+  } else if (const int64_t least = verdict.counts->min_member; least != most) {
+    verdict.defect = (part.empty() ? "its pods" : "the pods of " + part) +
+                     " disagree on how many members it needs: " + std::to_string(least) + " and " +
+                     std::to_string(most);
+  }
+  return verdict;
+}
+
+void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   for (const auto& [said, count] : gang.sayings) {
     group.by_owner = group.by_owner || said.by_owner;
     if (group.unreadable.empty()) group.unreadable = said.unreadable;
     if (group.attempts_of.empty()) group.attempts_of = said.attempts_of;
     group.ended = std::max(group.ended, said.ended);
-    if (of_running == nullptr && count.running > 0) of_running = &said;
+    if (group.unheeded.empty()) group.unheeded = said.unheeded;
+    const cluster::Duration timeout = said.schedule_timeout;
+    const bool sooner =
+        group.schedule_timeout == cluster::Duration(0) || timeout < group.schedule_timeout;
+    if (timeout > cluster::Duration(0) && sooner) group.schedule_timeout = timeout;
   }
-  if (of_running != nullptr && !group.by_owner) counts = of_running;
   group.created = *gang.created.begin();
-  group.min_member = counts->min_member;
-  group.roles = counts->roles;
-  group.keeps_rest = counts->keeps_rest;
-  if (!group.unreadable.empty()) group.min_member = static_cast<int64_t>(gang.members.size());
-  if (counts->starts_with < counts->min_member) {
-    group.starts_with = counts->starts_with;
-    group.first_roles = counts->first_roles;
+  const Said& first = gang.sayings.begin()->first;
+  if (!first.together.empty()) {
+    group.min_member = 0;
+    for (const std::string& part : first.together) {
+      const Verdict verdict = Judge(gang.sayings, part);
+      const int64_t minimum = verdict.counts == nullptr ? 1 : verdict.counts->min_member;
+      group.roles.push_back({part, minimum});
+      group.min_member = cluster::SaturatingAdd(group.min_member, minimum);
+      if (group.defect.empty()) group.defect = verdict.defect;
+    }
+    return;
   }
-  if (least != most && of_running == nullptr && !group.by_owner) {
-    group.defect = "its pods disagree on how many members it needs: " + std::to_string(least) +
-                   " and " + std::to_string(most);
+  const Verdict verdict = Judge(gang.sayings, first.part);
+  const Said& counts = *verdict.counts;
+  group.defect = verdict.defect;
+  group.min_member = counts.min_member;
+  group.roles = counts.roles;
+  group.units = counts.units;
+  group.keeps_rest = counts.keeps_rest;
+  if (!group.unreadable.empty()) group.min_member = static_cast<int64_t>(gang.members.size());
+  if (counts.starts_with < counts.min_member) {
+    group.starts_with = counts.starts_with;
+    group.first_roles = counts.first_roles;
   }
 }
 

@@ -5,7 +5,9 @@
 // until all agree. Of pods whose owner says it (GroupingBook) the lowest number counts always: they
 // hear of a change one after the other, and a phase has ended when it has for the last. As long as
 // an owner of one of its pods cannot be read all of its pods that are known are needed: none of
-// them is more than it has to have. One thread at a time.
+// them is more than it has to have. Gangs that start together (GangWords::together) are one, in
+// which each is a role with its own minimum; of one that has no pod yet one pod is waited for. One
+// thread at a time.
 #pragma once
 
 #include <map>
@@ -42,6 +44,12 @@ class DeclaredGangs {
     bool keeps_rest = false;
     int64_t starts_with = 0;
     std::vector<cluster::RoleMinimum> first_roles = {};
+    std::vector<cluster::RoleUnit> units = {};
+    std::string unheeded = {};
+    cluster::Duration schedule_timeout = {};
+    // Of gangs that start together: their names, and which of them the minimum is of.
+    std::vector<std::string> together = {};
+    std::string part = {};
     auto operator<=>(const Said&) const = default;
   };
   struct Count {
@@ -65,6 +73,12 @@ class DeclaredGangs {
   void ForgetPod(const cluster::PodUid& uid, std::vector<engine::Fact>& facts);
   void ForgetObject(const cluster::PodGroupUid& uid, std::vector<engine::Fact>& facts);
   static void Leave(Gang& gang, const cluster::PodUid& uid);
+  // What counts of those that say it of this part, and what is wrong with it.
+  struct Verdict {
+    const Said* counts = nullptr;  // null: nobody says anything
+    std::string defect = {};
+  };
+  static Verdict Judge(const Sayings& sayings, const std::string& part);
   // Of the group, and what is wrong with it.
   static void SetMinimum(const Gang& gang, cluster::PodGroup& group);
   // Brings what was told about the gang up to date.

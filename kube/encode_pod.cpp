@@ -9,7 +9,9 @@
 #include "kube/encode.hpp"
 #include "kube/encode_constraints.hpp"
 #include "kube/gang_record.hpp"
+#include "kube/hami_choice.hpp"
 #include "kube/json_writer.hpp"
+#include "kube/koordinator_gang.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/run_times.hpp"
 #include "kube/timestamp.hpp"
@@ -127,7 +129,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
       pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record &&
       pod.spec->topology.none() && pod.spec->requests.channels == 0 && pod.asked_queue.empty() &&
-      !pod.preemptible && pod.hami_turn == HamiTurn::kNone && pod.run_times == nullptr) {
+      !pod.preemptible && pod.hami_turn == HamiTurn::kNone && pod.run_times == nullptr &&
+      pod.gang_words == nullptr && pod.spec->gpus.choice.words() == nullptr) {
     return;
   }
   json.Key("annotations").BeginObject();
@@ -143,6 +146,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (pod.declared_min_member > 0) {
     json.Key(kMinMemberAnnotation).Text(NumberText(pod.declared_min_member));
   }
+  if (pod.gang_words != nullptr) AppendKoordinatorGang(json, pod);
+  if (const cluster::GpuWords* words = gpus.choice.words()) AppendHamiChoice(json, *words);
   if (pod.spec->requests.channels > 0) json.Key(kComputeDomainAnnotation).Text("true");
   if (!pod.asked_queue.empty()) json.Key(cluster::kQueueName).Text(pod.asked_queue);
   if (pod.preemptible) json.Key(cluster::kPreemptible).Text(*pod.preemptible ? "true" : "false");
@@ -208,7 +213,8 @@ void AppendMetadata(JsonWriter& json, const Pod& pod) {
     if (pod.index != Pod::kNoIndex) json.Key(kCompletionIndex).Text(NumberText(pod.index));
     if (pod.job_index != Pod::kNoIndex) json.Key(kJobIndex).Text(NumberText(pod.job_index));
     if (!pod.role.empty()) json.Key(kRoleLabel).Text(pod.role);
-    if (!pod.pod_group.empty()) json.Key(kPodGroupLabel).Text(pod.pod_group);
+    if (!pod.pod_group.empty() && (pod.gang_words == nullptr || pod.gang_words->together.empty()))
+      json.Key(kPodGroupLabel).Text(pod.pod_group);
     json.EndObject();
   }
   AppendAnnotations(json, pod);

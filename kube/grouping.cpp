@@ -1,7 +1,6 @@
 #include "kube/grouping.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -95,22 +94,6 @@ std::string LowerCase(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return lower;
-}
-
-// Eight digits that differ where the texts do (FNV-1a, its halves folded).
-std::string Digest(std::initializer_list<std::string_view> texts) {
-  uint64_t hash = 14695981039346656037ULL;
-  const auto add = [&](unsigned char c) { hash = (hash ^ c) * 1099511628211ULL; };
-  for (const std::string_view text : texts) {
-    for (const char c : text) add(static_cast<unsigned char>(c));
-    add(0xFF);
-  }
-  const auto folded = static_cast<uint32_t>(hash ^ (hash >> 32U));
-  std::array<char, 8> digits{};
-  for (size_t i = 0; i < digits.size(); ++i) {
-    digits[i] = "0123456789abcdef"[(folded >> (28U - 4U * i)) & 0xFU];
-  }
-  return {digits.data(), digits.size()};
 }
 
 // Judges one pod whose owners are all known.
@@ -215,8 +198,8 @@ class Judge {
     const auto name = [&](const std::string& digest) {
       return cluster::OwnedGangName(LowerCase(owner.kind), owner.name, part, digest);
     };
-    grouping->key.name = name(Digest({owner.uid, part, attempt}));
-    if (!attempt.empty()) grouping->attempts_of = name(Digest({owner.uid, part}));
+    grouping->key.name = name(cluster::GangDigest({owner.uid, part, attempt}));
+    if (!attempt.empty()) grouping->attempts_of = name(cluster::GangDigest({owner.uid, part}));
   }
 
   Grouping InGang(std::optional<int64_t> min_member) {

@@ -54,6 +54,8 @@ struct Grouping {
   bool keeps_rest = false;                  // as in cluster::PodGroup
   int64_t starts_with = 0;                  // likewise
   std::vector<cluster::RoleMinimum> first_roles;
+  std::vector<cluster::RoleUnit> units;  // likewise
+  std::string unheeded;                  // likewise
   std::optional<int64_t> makes;  // how many pods its owner makes; also of one that is refused
 };
 

@@ -19,6 +19,7 @@ using cluster::Code;
 using cluster::Error;
 using cluster::Gpu;
 using cluster::GpuSharing;
+using cluster::HamiMode;
 using cluster::MiB;
 using cluster::Result;
 using cluster::Split;
@@ -29,6 +30,13 @@ constexpr size_t kMaxBytes = size_t{1} << 20;
 
 GpuSharing SharingOfMode(std::string_view mode) {
   return mode == "mig" ? GpuSharing::Mig() : GpuSharing::Fractional();
+}
+
+HamiMode ModeOf(std::string_view mode) {
+  for (const HamiMode one : {HamiMode::kHamiCore, HamiMode::kMig, HamiMode::kMps}) {
+    if (mode == cluster::ToString(one)) return one;
+  }
+  return HamiMode::kNone;
 }
 
 Result<int64_t> Number(std::string_view text, int64_t most) {
@@ -62,6 +70,7 @@ Result<Gpu> ParseColonDevice(std::string_view text, size_t position) {
   gpu.healthy = fields[6] == "true";
   gpu.index.value = static_cast<uint16_t>(*index);
   gpu.sharing = SharingOfMode(fields.size() == 9 ? fields[8] : "");
+  gpu.hami_mode = ModeOf(fields.size() == 9 ? fields[8] : "");
   return gpu;
 }
 
@@ -91,6 +100,7 @@ Result<std::vector<Gpu>> ParseJsonForm(std::string_view text) {
     gpu.model = item.Get("type").Text();
     gpu.healthy = item.Get("health").Flag(false);
     gpu.sharing = SharingOfMode(item.Get("mode").Text());
+    gpu.hami_mode = ModeOf(item.Get("mode").Text());
     gpus.push_back(std::move(gpu));
   });
   if (!problems.none()) return problems.first();

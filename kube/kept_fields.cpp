@@ -6,6 +6,8 @@
 
 #include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
+#include "kube/hami_choice.hpp"
+#include "kube/koordinator_gang.hpp"
 #include "kube/node_links.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/run_times.hpp"
@@ -118,8 +120,21 @@ constexpr Kept kSomePodAnnotations[] = {
     Value(kJobIndex),
     Value(kMaxExecTime),
     Value("pod-group-name"),
-    Value("gang.scheduling.koordinator.sh/name"),
+    Value(kKoordinatorGang),
+    Value(kKoordinatorGroups),
+    Value(kKoordinatorWait),
+    Value(kKoordinatorMode),
+    Value(kKoordinatorMatch),
     Value("gang.scheduling.koordinator.sh/min-available"),
+    Value(kHamiUseType),
+    Value(kHamiNoUseType),
+    Value(kHamiUseUuid),
+    Value(kHamiNoUseUuid),
+    Value(kHamiMode),
+    Value(kHamiNodePolicy),
+    Value(kHamiGpuPolicy),
+    Value(kHamiNumaBind),
+    Value(kHamiWeights),
     Value("kueue.x-k8s.io/pod-group-total-count"),
     Value("kueue.x-k8s.io/pod-group-serving"),
     Value(kGpuFractionAnnotation),
@@ -225,9 +240,12 @@ constexpr Kept kPodGroupLabels[] = {kOwn,
                                     Value(kKaiPriorityLabel),
                                     Value(kLeaderWorkerSetLabel),
                                     Value(kMaxExecTime)};
-constexpr Kept kSomePodGroupAnnotations[] = {kOwn, Value("scheduling.volcano.sh/queue-name"),
+constexpr Kept kSomePodGroupAnnotations[] = {kOwn,
+                                             Value("scheduling.volcano.sh/queue-name"),
                                              Value("kai.scheduler/preemptibility"),
-                                             Value("volcano.sh/preemptable"), Value(kMaxExecTime)};
+                                             Value("volcano.sh/preemptable"),
+                                             Value(kMaxExecTime),
+                                             Value(kKoordinatorGroups)};
 constexpr auto kPodGroupAnnotations = Join(kSomePodGroupAnnotations, kTopologyAnnotations);
 constexpr Kept kPodGroupMeta[] = {kName,
                                   kNamespace,

@@ -10,11 +10,13 @@
 #include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/gang_record.hpp"
+#include "kube/hami_choice.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
+#include "kube/koordinator_gang.hpp"
 #include "kube/node_devices.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_constraints.hpp"
@@ -207,6 +209,17 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& me
 }  // namespace
 
 std::vector<GpuIndex> ParseGpuIndices(std::string_view text) {
+// `ns`: see ReadKoordinatorGang.
+void ReadGangWords(const JsonView& metadata, std::string_view ns, Pod& record) {
+  const JsonView annotations = metadata.Get("annotations");
+  cluster::GangWords words;
+  ReadKoordinatorGang(metadata.Get("labels"), annotations, ns, record, words);
+  const std::string of_hami = record.spec->gpus.none() ? "" : UnheededOfHami(annotations);
+  if (!of_hami.empty()) words.unheeded += (words.unheeded.empty() ? "" : "; ") + of_hami;
+  if (words != cluster::GangWords{})
+    record.gang_words = std::make_shared<const cluster::GangWords>(std::move(words));
+}
+
   std::vector<GpuIndex> indices;
   const char* at = text.data();
   const char* const end = text.data() + text.size();
@@ -243,6 +256,8 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.asked_queue = ReadQueueName(labels, annotations);
   record.preemptible = ReadPreemptible(labels, annotations);
   if (const cluster::RunTimes times = ReadRunTimes(metadata, spec.Get("activeDeadlineSeconds"));
+  const bool placed = options.source == Source::kApiServer || metadata.Get("namespace").present();
+  ReadGangWords(metadata, placed ? record.key.ns : std::string_view(), record);
       !times.none())
     record.run_times = std::make_shared<const cluster::RunTimes>(times);
   ReadOwner(metadata, annotations, record);

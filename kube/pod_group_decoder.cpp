@@ -23,6 +23,7 @@
 #include "kube/json_view.hpp"
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
+#include "kube/koordinator_gang.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/preemptibility.hpp"
 #include "kube/queue_name.hpp"
@@ -285,6 +286,7 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   const JsonView said = group.Get("metadata");
   record.preemptible = ReadPreemptible(said.Get("labels"), said.Get("annotations"));
   ReadSpec(group, *flavour, record);
+  RefuseKoordinatorGroups(said.Get("annotations"), record.key.ToString());
   record.topology = ReadTopologyTerms(group.Get("metadata"), group.Get("spec"));
   // From 1.37 on, which serves it as v1alpha3 and v1beta1: runPreEnqueuePlugins in
   // pkg/scheduler/backend/queue/scheduling_queue.go of k8s.io/kubernetes v1.37.0.

@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "kube/koordinator_gang.hpp"
+
 namespace muster::kube {
 
 namespace {
@@ -26,7 +28,7 @@ std::string ReadPodGroupLink(const JsonView& spec, const JsonView& labels,
   if (annotations.Get(kKueueServing).Text() != "true") take(labels, kKueueGroup);
   take(labels, "grove.io/podgang");
   for (const char* key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name",
-                          "pod-group-name", "gang.scheduling.koordinator.sh/name"}) {
+                          "pod-group-name", kKoordinatorGang}) {
     take(annotations, key);
   }
   return name;

@@ -19,6 +19,7 @@ namespace muster::kube {
 //   its size  annotations muster.dev/min-member, scheduling.volcano.sh/group-min-member,
 //             kueue.x-k8s.io/pod-group-total-count, gang.scheduling.koordinator.sh/min-available,
 //             labels pod-group.scheduling.sigs.k8s.io/min-available, fluence.group-size
+//             beside it: ReadKoordinatorGang
 //   role      label muster.dev/role, annotation or label volcano.sh/task-spec (getTaskRole in
 //             pkg/scheduler/api/job_info.go of Volcano), labels kai.scheduler/subgroup-name,
 //             grove.io/podclique

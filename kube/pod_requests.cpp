@@ -14,6 +14,7 @@
 
 #include "cluster/pod.hpp"
 #include "cluster/quantity.hpp"
+#include "kube/hami_choice.hpp"
 #include "kube/resource_names.hpp"
 #include "kube/unplanned_devices.hpp"
 
@@ -381,6 +382,7 @@ PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
   for (const auto& [name, amount] : amounts.named) named.push_back({name, amount});
   requests.resources.named = cluster::NamedAmounts(std::move(named));
   requests.gpus = ReadGpuRequest(spec, annotations, amounts.gpus, share);
+  if (!requests.gpus.none()) requests.gpus.choice = ReadHamiChoice(annotations);
   requests.gpu_containers = ContainersThatCount(std::move(share.containers), requests.gpus);
   requests.unplanned_devices = ReadUnplanned(spec, requests.gpus);
   return requests;

@@ -78,6 +78,7 @@ class Count {
       }
       tally.cause.what = what;
       tally.cause.wants = WantOf(what);
+      if (what == What::kOtherGpus) tally.cause.name = shape_.spec->gpus.choice.LimitsText();
       if (tally.best.valid()) tally.cause.best = search_.tx().node(tally.best)->name;
       causes.push_back(std::move(tally.cause));
     }

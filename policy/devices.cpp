@@ -94,7 +94,7 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
   fits.reserve(view.free.size());
   for (size_t i = 0; i < view.free.size(); ++i) {
     const DeviceAmount share = view.ShareAt(i);
-    if (share.none() || !view.free[i].Holds(share)) continue;
+    if (share.none() || !view.Fits(i, share)) continue;
     fits.push_back({PreferenceOf(view, i, order),
                     -view.free[i].least().value(),
                     {view.node.gpus[i].index, share}});
@@ -123,9 +123,9 @@ std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order) {
   const int32_t count = view.request.count;
   int32_t fitting = 0;
   int32_t fresh = 0;  // fully free ones among them
-  for (const DeviceAmount& free : view.free) {
-    fitting += free.Holds(view.share) ? 1 : 0;
-    fresh += free == DeviceAmount::All() ? 1 : 0;
+  for (size_t i = 0; i < view.free.size(); ++i) {
+    fitting += view.Fits(i, view.share) ? 1 : 0;
+    fresh += view.free[i] == DeviceAmount::All() ? 1 : 0;
   }
   if (fitting < count) return std::nullopt;
   DeviceUse use;

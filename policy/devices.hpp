@@ -31,6 +31,30 @@ constexpr DeviceOrder DeviceOrderOf(Strategy strategy) {
   return strategy == Strategy::kBinpack ? DeviceOrder::kTightest : DeviceOrder::kEmptiest;
 }
 
+// As the policy says, unless the request says it.
+inline Strategy FillingOf(cluster::GpuWords::Filling asked, Strategy strategy) {
+  switch (asked) {
+    case cluster::GpuWords::Filling::kUnsaid:
+      return strategy;
+    case cluster::GpuWords::Filling::kBinpack:
+      return Strategy::kBinpack;
+    case cluster::GpuWords::Filling::kSpread:
+      return Strategy::kSpread;
+  }
+  return strategy;
+}
+inline Strategy NodeFillingOf(const cluster::GpuRequest& request, Strategy strategy) {
+  const cluster::GpuWords* words = request.choice.words();
+  return words == nullptr ? strategy : FillingOf(words->nodes, strategy);
+}
+// kMostTurns stays: with another order the gang found no room.
+inline DeviceOrder DeviceOrderOf(const cluster::GpuRequest& request, DeviceOrder order) {
+  const cluster::GpuWords* words = request.choice.words();
+  if (words == nullptr || order == DeviceOrder::kMostTurns) return order;
+  const bool tight = order == DeviceOrder::kTightest;
+  return DeviceOrderOf(FillingOf(words->devices, tight ? Strategy::kBinpack : Strategy::kSpread));
+}
+
 // The devices of one node as one kind of request sees them.
 struct DeviceView {
   const cluster::Node& node;
@@ -43,8 +67,17 @@ struct DeviceView {
   cluster::DeviceAmount ShareAt(size_t i) const {
     return share == Eligibility::kDiffers ? cluster::ShareOn(node.gpus[i], request) : share;
   }
+  // It has so much free, and, where the request wants that, nothing of it is in use.
+  bool Fits(size_t i, const cluster::DeviceAmount& wanted) const {
+    return free[i].Holds(wanted) &&
+           (!request.choice.untouched() || free[i] == cluster::DeviceAmount::All());
+  }
   // How many shares are free on device `i`.
-  int64_t TurnsAt(size_t i) const { return free[i].Times(ShareAt(i)); }
+  int64_t TurnsAt(size_t i) const {
+    const cluster::DeviceAmount each = ShareAt(i);
+    if (request.choice.untouched()) return !each.none() && Fits(i, each) ? 1 : 0;
+    return free[i].Times(each);
+  }
 };
 
 // `request.count` distinct devices, ordered by index; nothing when there are not so many. Where

@@ -23,6 +23,17 @@ using cluster::NodeIndex;
 using cluster::Transaction;
 using topology::Fabric;
 
+namespace {
+
+// They ask for the emptiest nodes, and so not to be kept together.
+bool AskForSpread(const std::vector<Demand>& demands) {
+  return std::all_of(demands.begin(), demands.end(), [](const Demand& demand) {
+    return NodeFillingOf(demand.spec->gpus, Strategy::kBinpack) == Strategy::kSpread;
+  });
+}
+
+}  // namespace
+
 struct Placer::Memory {
   explicit Memory(const Options& options)
       : shapes(options.profiles),
@@ -290,7 +301,9 @@ PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demand
   PlaceAnswer nearest;
   if (wish == nullptr) {
     wish = memory_->usual_wish.get();
-    if (wish == nullptr) return told(PlaceWithin(call, {}));  // without a fabric: no subgroups
+    // Without a fabric: no subgroups.
+    if (wish == nullptr || (AskForSpread(demands) && !call.subgroup))
+      return told(PlaceWithin(call, {}));
     if (demands.size() == 1 && terms.beside.empty() && PlacedAlone(call, nearest))
       return told(std::move(nearest));
   }

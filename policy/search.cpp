@@ -90,12 +90,12 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
       if (share.none() ? share != Eligibility::kDiffers : !free.gpu_most.Holds(share))
         return std::nullopt;
       const std::optional<DeviceUse> found =
-          UseOf(DevicesOn(shape, node), DeviceOrderOf(strategy_));
+          UseOf(DevicesOn(shape, node), DeviceOrderOf(spec.gpus, DeviceOrderOf(strategy_)));
       if (!found) return std::nullopt;
       use = *found;
     }
   }
-  return ScoreOf(spec, free, eligibility_.facts(node), use, strategy_);
+  return ScoreOf(spec, free, eligibility_.facts(node), use, NodeFillingOf(spec.gpus, strategy_));
 }
 
 ChunkBest Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const {
@@ -184,7 +184,8 @@ void Search::Place(const Shape& shape, const cluster::PodUid& pod, NodeIndex nod
                    DeviceOrder order, GangRails* rails) const {
   std::optional<RailsOnNode> here;
   if (rails != nullptr) here.emplace(RailsOnNode{*rails, node});
-  auto devices = ChooseDevices(DevicesOn(shape, node), order, here ? &*here : nullptr);
+  auto devices = ChooseDevices(DevicesOn(shape, node), DeviceOrderOf(shape.spec->gpus, order),
+                               here ? &*here : nullptr);
   MUSTER_CHECK(devices.has_value());  // ScoreOn found enough of them
   tx_.Place({pod, node, shape.spec->requests, *std::move(devices)}, terms_.queue);
 }

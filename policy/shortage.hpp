@@ -26,7 +26,8 @@ namespace muster::policy {
 //                what kube-scheduler's NodePorts, PodTopologySpread and InterPodAffinity say
 //   kCpu, kMemory         less than the pod asks for is free
 //   kNamed       `name`: a resource of which there is too little
-//   kNoGpus, kOtherGpus   the node has none, or none that can serve the pod
+//   kNoGpus, kOtherGpus   the node has none, or none that can serve the pod; then `name` is what
+//                the pod lets of them, empty: any
 //   kGpus        too few are free
 //   kGpuDevices  enough are free, but in pieces
 //   kNuma        enough are free, but the kubelet admits no set of them

@@ -191,5 +191,112 @@ TEST_CASE("as long as an owner of one pod cannot be read all that are known are 
   CHECK(four.uid == two.uid);
 }
 
+cluster::Pod Koordinators(const std::string& annotations, const std::string& labels = "",
+                          const std::string& name = "p") {
+  const auto pod = DecodePod(R"({"metadata":{"name":")" + name + R"(","namespace":"n","uid":")" +
+                             name + R"(","labels":{)" + labels + R"(},"annotations":{)" +
+                             annotations + R"(}},"spec":{}})");
+  REQUIRE(pod.ok());
+  return *pod;
+}
+
+std::string Key(const char* word, const std::string& value) {
+  std::string text = std::string("\"gang.scheduling.koordinator.sh/") + word + "\":\"";
+  for (const char c : value) text += c == '"' ? std::string("\\\"") : std::string(1, c);
+  return text + "\"";
+}
+
+std::string OfGroup(const std::string& gang, int64_t least, const std::string& groups) {
+  return Key("name", gang) + "," + Key("min-available", std::to_string(least)) + "," +
+         Key("groups", groups);
+}
+
+TEST_CASE("gangs of one Koordinator group are one gang, each a role of it", "[kube][declared]") {
+  const std::string groups = R"(["n/worker","n/master","n/worker"])";
+  const cluster::Pod master = Koordinators(OfGroup("master", 1, groups), "", "m");
+  CHECK(master.defect.empty());
+  CHECK(master.pod_group == "master+worker");
+  CHECK(master.role == "master");
+  DeclaredGangs gangs;
+  const auto told = [&](const engine::Fact& fact) {
+    std::string text;
+    for (const engine::Fact& one : gangs.Observe(fact)) {
+      const auto& group = std::get<cluster::PodGroup>(one);
+      text += group.key.name + " " + std::to_string(group.min_member) + group.defect;
+      for (const cluster::RoleMinimum& role : group.roles)
+        text += " " + role.name + " " + std::to_string(role.min_member);
+    }
+    return text;
+  };
+  // One pod at least of the gang that nobody has seen is waited for.
+  CHECK(told(master) == "master+worker 2 master 1 worker 1");
+  const auto worker = [&](const char* name, int64_t least) {
+    return Koordinators(OfGroup("worker", least, groups), "", name);
+  };
+  CHECK(told(worker("w0", 2)) == "master+worker 3 master 1 worker 2");
+  CHECK(told(worker("w1", 2)).empty());
+  // Pods of one gang that disagree are a defect of that one.
+  CHECK_THAT(told(worker("w2", 3)),
+             Catch::Contains("the pods of worker disagree on how many members it needs: 2 and 3"));
+  CHECK(told(engine::PodRemoved{cluster::PodUid("w2")}) == "master+worker 3 master 1 worker 2");
+}
+
+TEST_CASE("a group of Koordinator's that is the gang itself says nothing", "[kube][declared]") {
+  for (const char* groups : {"", "[]", R"(["n/g"])"}) {
+    const cluster::Pod pod = Koordinators(OfGroup("g", 2, groups));
+    CHECK(pod.defect.empty());
+    CHECK(pod.pod_group == "g");
+    CHECK(pod.role.empty());
+    CHECK(pod.gang_words == nullptr);
+  }
+}
+
+TEST_CASE("a group of Koordinator's that cannot be planned together is refused by name",
+          "[kube][declared]") {
+  const auto defect = [](const std::string& groups) {
+    return Koordinators(OfGroup("g", 2, groups)).defect;
+  };
+  for (const char* malformed : {"n/g", R"({"a":"n/g"})", R"(["g"])", R"(["n/"])", "[1]"}) {
+    CAPTURE(malformed);
+    CHECK_THAT(defect(malformed), Catch::Contains("gang.scheduling.koordinator.sh/groups") &&
+                                      Catch::Contains("NAMESPACE/GANG"));
+  }
+  CHECK_THAT(defect(R"(["n/g","other/h"])"),
+             Catch::Contains("other/h") && Catch::Contains("several namespaces"));
+  CHECK_THAT(defect(R"(["n/a","n/b"])"), Catch::Contains("the pod's own gang g"));
+  // Pods of a PodGroup object go by what that says.
+  const std::string object = R"("pod-group.scheduling.sigs.k8s.io":"g")";
+  const cluster::Pod pod = Koordinators(OfGroup("h", 2, R"(["x/y"])"), object);
+  CHECK(pod.defect.empty());
+  CHECK(pod.pod_group == "g");
+}
+
+TEST_CASE("Koordinator's waiting time, mode and match policy", "[kube][declared]") {
+  const auto words = [](const std::string& more) {
+    const cluster::Pod pod =
+        Koordinators(Key("name", "g") + "," + Key("min-available", "2") + "," + more);
+    CHECK(pod.defect.empty());
+    return pod.gang_words == nullptr ? cluster::GangWords() : *pod.gang_words;
+  };
+  CHECK(words(Key("waiting-time", "1m30s")).schedule_timeout == cluster::Seconds(90));
+  CHECK(words(Key("waiting-time", "0s")) == cluster::GangWords());
+  CHECK_THAT(words(Key("waiting-time", "-1s")).unheeded, Catch::Contains("waiting-time"));
+  CHECK(words(Key("mode", "Strict")) == cluster::GangWords());
+  CHECK_THAT(words(Key("mode", "NonStrict")).unheeded, Catch::Contains("NonStrict"));
+  CHECK_THAT(words(Key("mode", "Odd")).unheeded, Catch::Contains("expected Strict or NonStrict"));
+  CHECK(words(Key("match-policy", "once-satisfied")) == cluster::GangWords());
+  CHECK_THAT(words(Key("match-policy", "only-waiting")).unheeded, Catch::Contains("match-policy"));
+  // The shortest of those that its pods give is the gang's.
+  DeclaredGangs gangs;
+  const auto timeout = [&](const char* name, const char* time) {
+    const auto facts = gangs.Observe(engine::Fact(Koordinators(
+        Key("name", "g") + "," + Key("min-available", "2") + "," + Key("waiting-time", time), "",
+        name)));
+    return std::get<cluster::PodGroup>(facts.back()).schedule_timeout;
+  };
+  CHECK(timeout("a", "10m") == cluster::Seconds(600));
+  CHECK(timeout("b", "5m") == cluster::Seconds(300));
+}
+
 }  // namespace
 }  // namespace muster::kube

@@ -150,12 +150,32 @@ std::vector<cluster::TopologySubgroup> RandomSubgroups(Dice& dice) {
   return subgroups;
 }
 
+// As annotations of HAMi can say it.
+cluster::GpuChoice RandomChoice(Dice& dice) {
+  using Filling = cluster::GpuWords::Filling;
+  using cluster::HamiMode;
+  const auto list = [&] {
+    return dice.OneIn(2) ? std::vector<std::string>() : std::vector<std::string>{"A100", "GPU-7"};
+  };
+  cluster::GpuWords words;
+  words.types = list();
+  words.not_types = list();
+  words.uuids = list();
+  words.not_uuids = list();
+  if (dice.OneIn(2)) words.modes = {HamiMode::kHamiCore, HamiMode::kMps};
+  words.nodes = dice.Pick({Filling::kUnsaid, Filling::kBinpack, Filling::kSpread});
+  words.devices = dice.Pick({Filling::kUnsaid, Filling::kBinpack, Filling::kSpread});
+  words.untouched = dice.OneIn(2);
+  return cluster::GpuChoice(words);
+}
+
 Pod RandomPod(Dice& dice) {
   auto spec = std::make_shared<PodSpec>();
   spec->requests = {MilliCpu(dice.From(0, 200'000)), MiB(dice.From(0, 4'000'000)), 1};
   spec->gpus = RandomGpus(dice);
   NameContainer(*spec);
   if (dice.OneIn(3)) AddContainers(dice, *spec);
+  if (!spec->gpus.none() && dice.OneIn(3)) spec->gpus.choice = RandomChoice(dice);
   if (dice.OneIn(8)) spec->unplanned_devices = "nvidia.com/mig-1g.10gb";
   if (spec->gpus.none() && dice.OneIn(8)) spec->unplanned_devices = cluster::kResourceClaims;
   spec->constraints = RandomConstraints(dice);
