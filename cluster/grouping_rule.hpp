@@ -77,6 +77,8 @@ struct GroupingRole {
   GroupingAmount makes;     // how many pods; absent: not known
   GroupingAmount needs;     // how many the gang needs; absent: all
   GroupingAmount first;     // how many are there early; absent: all
+  // Beyond the minimum so many start together (RoleUnit); absent: each by itself.
+  GroupingAmount unit;
   bool operator==(const GroupingRole&) const = default;
 };
 
@@ -124,6 +126,8 @@ struct GroupingRule {
   std::vector<GroupingRole> roles;
   std::vector<GroupingEarly> early;
   std::vector<GroupingCase> cases;  // the first that holds counts; none: as if there were no rule
+  // What the owner says that does not count, and why: said to people.
+  std::vector<GroupingException> unheeded;
   bool operator==(const GroupingRule&) const = default;
 };
 

@@ -118,6 +118,9 @@ void VisitRole(GroupingRole* role, FieldVisitor* visitor) {
               visitor);
   VisitAmount({"needs", "How many the gang needs; not given: all."}, &role->needs, visitor);
   VisitAmount({"first", "How many are there early; not given: all."}, &role->first, visitor);
+  VisitAmount(
+      {"unit", "Beyond what the gang needs so many start together; not given: each by itself."},
+      &role->unit, visitor);
 }
 
 void VisitEarly(GroupingEarly* early, FieldVisitor* visitor) {
@@ -158,6 +161,8 @@ void VisitRule(GroupingRule* rule, FieldVisitor* visitor) {
               &rule->early, VisitEarly);
   SectionList(visitor, {"cases", "The first whose conditions hold counts."}, &rule->cases,
               VisitCase);
+  SectionList(visitor, {"unheeded", "What the owner says and does not count, for people."},
+              &rule->unheeded, VisitException);
 }
 
 bool Uses(const GroupingPath& path, bool (*is)(const GroupingPath&)) { return is(path); }
@@ -205,6 +210,11 @@ class RuleCheck {
       Expect(early.pods.empty() || HasNames(rule_), at + ".pods",
              "expected roles with names beside it");
     }
+    for (std::size_t i = 0; i < rule_.unheeded.size(); ++i) {
+      const std::string at = ".unheeded" + Index(i) + ".when";
+      Expect(!rule_.unheeded[i].when.empty(), at, "expected at least one condition");
+      Conditions(at, rule_.unheeded[i].when, false);
+    }
     for (std::size_t i = 0; i < rule_.roles.size(); ++i) CheckRole(i);
     for (std::size_t i = 0; i < rule_.cases.size(); ++i) CheckCase(i);
   }
@@ -248,13 +258,16 @@ class RuleCheck {
     AtMost(rule_.roles.size(), ".roles");
     AtMost(rule_.early.size(), ".early");
     AtMost(rule_.cases.size(), ".cases");
+    AtMost(rule_.unheeded.size(), ".unheeded");
   }
   void CheckParts() {
     const bool plain = rule_.per.none() && rule_.attempt.none() && rule_.role.none() &&
-                       rule_.roles.empty() && rule_.early.empty() && rule_.cases.empty();
-    Expect(!rule_.wrapper || plain, ".wrapper",
-           "expected no per, attempt, role, roles, early or cases beside it: the rules of what it "
-           "makes say them");
+                       rule_.roles.empty() && rule_.early.empty() && rule_.cases.empty() &&
+                       rule_.unheeded.empty();
+    Expect(
+        !rule_.wrapper || plain, ".wrapper",
+        "expected no per, attempt, role, roles, early, cases or unheeded beside it: the rules of "
+        "what it makes say them");
     Expect(rule_.wrapper || !rule_.cases.empty(), ".cases",
            "expected at least one case, or wrapper: true");
     Expect(rule_.role.none() || HasNames(rule_), ".role", "expected roles with names beside it");
@@ -276,6 +289,9 @@ class RuleCheck {
     Value(at + ".makes", role.makes, element);
     Value(at + ".needs", role.needs, element);
     Value(at + ".first", role.first, element);
+    Value(at + ".unit", role.unit, element);
+    Expect(role.unit.none() || !role.name.empty() || !role.name_from.none(), at + ".unit",
+           "expected a name beside it");
     Expect(role.first.none() || !rule_.early.empty(), at + ".first",
            "expected early beside it, which says when");
   }

@@ -19,12 +19,31 @@ using policy::Demand;
 
 namespace {
 
-const SegmentRule* RuleFor(const std::vector<SegmentRule>& rules, size_t subgroup,
+struct Place {
+  size_t subgroup = policy::Subgroup::kNone;
+  size_t unit = policy::GangTerms::kNoUnit;
+};
+
+const SegmentRule* RuleFor(const std::vector<SegmentRule>& rules, const Place& place,
                            const PodSpec& spec) {
-  const auto rule = std::find_if(rules.begin(), rules.end(), [&](const SegmentRule& one) {
-    return one.subgroup == subgroup && (!one.by_pods || !spec.topology.segments.empty());
-  });
-  return rule == rules.end() ? nullptr : &*rule;
+  const SegmentRule* largest = nullptr;
+  for (const SegmentRule& one : rules) {
+    const bool of_unit = one.unit != policy::GangTerms::kNoUnit;
+    const bool holds = of_unit ? one.unit == place.unit
+                               : one.subgroup == place.subgroup &&
+                                     (!one.by_pods || !spec.topology.segments.empty());
+    if (holds && (largest == nullptr || one.size > largest->size)) largest = &one;
+  }
+  return largest;
+}
+
+const SegmentRule* RuleFor(const std::vector<SegmentRule>& rules, const Demand& demand) {
+  return RuleFor(rules, {demand.subgroup, demand.unit}, *demand.spec);
+}
+
+bool Alike(const Demand& a, const PodSpec& spec, const Place& place) {
+  return a.subgroup == place.subgroup && a.unit == place.unit &&
+         policy::CompareShapes(*a.spec, spec) == 0;
 }
 
 const cluster::TopologySegment* LargestRequired(
@@ -49,7 +68,7 @@ class Placing {
         placer_.PlaceGang(tx_, demands, policy::NodeFilter::kSchedulable, terms_);
     for (size_t i = 0; i < answer.placements.size(); ++i) {
       terms_.placed.push_back({answer.placements[i].node, demands[i].spec, demands[i].subgroup,
-                               cluster::WholeGpusOf(answer.placements[i])});
+                               cluster::WholeGpusOf(answer.placements[i]), demands[i].unit});
     }
     if (answer.placed) placed_.push_back(answer.placements);
     return answer.placed;
@@ -71,6 +90,12 @@ class Placing {
  private:
   // How many members like this one the segments lack that have some.
   int64_t Lacking(const Demand& like, const SegmentRule& rule) {
+    if (rule.level.empty()) {
+      const auto placed = std::count_if(
+          terms_.placed.begin(), terms_.placed.end(),
+          [&](const policy::PlacedMember& member) { return member.unit == like.unit; });
+      return (rule.size - placed % rule.size) % rule.size;
+    }
     const auto fabric = placer_.FabricOf(tx_.base().nodes());
     for (const topology::LevelRef& level : topology::FindLevels(fabric->options(), rule.level)) {
       std::map<topology::DomainId, int64_t> there;
@@ -94,9 +119,7 @@ class Placing {
   Batches placed_;
 };
 
-bool Alike(const Demand& a, const Demand& b) {
-  return a.subgroup == b.subgroup && policy::CompareShapes(*a.spec, *b.spec) == 0;
-}
+bool Alike(const Demand& a, const Demand& b) { return Alike(a, *b.spec, {b.subgroup, b.unit}); }
 
 // Live members that are in segments together.
 struct RunSeries {
@@ -117,7 +140,8 @@ std::vector<RunSeries> SeriesOf(const Gang& gang, const std::vector<SegmentRule>
     if (member.pod->terminal() || (!placed && !waits)) continue;
     open += waits ? 1 : 0;
     const PodSpec& spec = *member.pod->spec;
-    const SegmentRule* rule = RuleFor(rules, terms.SubgroupOf(member.pod->role), spec);
+    const std::string& role = member.pod->role;
+    const SegmentRule* rule = RuleFor(rules, {terms.SubgroupOf(role), terms.UnitOf(role)}, spec);
     if (rule == nullptr) continue;
     auto at = std::find_if(series.begin(), series.end(), [&](const RunSeries& one) {
       return one.rule == rule && policy::CompareShapes(*one.spec, spec) == 0;
@@ -133,10 +157,12 @@ std::vector<RunSeries> SeriesOf(const Gang& gang, const std::vector<SegmentRule>
 
 std::vector<SegmentRule> SegmentRulesOf(const EngineState& state, const Gang& gang) {
   std::vector<SegmentRule> rules;
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  for (size_t i = 0; group != nullptr && i < group->units.size(); ++i)
+    rules.push_back({policy::Subgroup::kNone, "", group->units[i].size, false, i});
   const cluster::TopologyTerms& said = TopologyOf(state, gang);
   if (said.segments.empty() && said.subgroups.empty()) return rules;
   const cluster::TopologyTerms terms = Heeded(state.options.placement.fabric, said);
-  const cluster::PodGroup* group = state.members.GroupOf(gang);
   const bool by_pods = group == nullptr || group->topology.none();
   if (const auto* largest = LargestRequired(terms.segments))
     rules.push_back({policy::Subgroup::kNone, largest->level, largest->size, by_pods});
@@ -154,16 +180,15 @@ Batches PlaceElastic(policy::Placer& placer, Transaction& tx, const std::vector<
   std::set<std::pair<const PodSpec*, size_t>> full;  // with the subgroup
   std::vector<const Demand*> seen;                   // one of each that is in segments
   for (const Demand& demand : demands) {
-    if (const SegmentRule* rule = RuleFor(rules, demand.subgroup, *demand.spec)) {
+    if (const SegmentRule* rule = RuleFor(rules, demand)) {
       const bool done = std::any_of(seen.begin(), seen.end(),
                                     [&](const Demand* one) { return Alike(*one, demand); });
       if (done) continue;
       seen.push_back(&demand);
       std::vector<Demand> alike;
-      std::copy_if(demands.begin(), demands.end(), std::back_inserter(alike),
-                   [&](const Demand& one) {
-                     return Alike(one, demand) && RuleFor(rules, one.subgroup, *one.spec) == rule;
-                   });
+      std::copy_if(
+          demands.begin(), demands.end(), std::back_inserter(alike),
+          [&](const Demand& one) { return Alike(one, demand) && RuleFor(rules, one) == rule; });
       std::stable_sort(alike.begin(), alike.end(),
                        [](const Demand& a, const Demand& b) { return a.rank < b.rank; });
       placing.PlaceInSegments(alike, *rule);
@@ -183,7 +208,8 @@ Remainder RemainderOf(const EngineState& state, const Gang& gang) {
   const std::vector<SegmentRule> rules = SegmentRulesOf(state, gang);
   if (rules.empty()) return remainder;
   const bool subgroups = !TopologyOf(state, gang).subgroups.empty();
-  const policy::GangTerms terms = subgroups ? TermsOf(state, gang, {}) : policy::GangTerms();
+  policy::GangTerms terms = subgroups ? TermsOf(state, gang, {}) : policy::GangTerms();
+  if (const cluster::PodGroup* group = state.members.GroupOf(gang)) terms.units = group->units;
   int64_t open = 0;  // of all members
   int64_t waiting = 0;
   for (const RunSeries& one : SeriesOf(gang, rules, terms, open)) {
@@ -194,9 +220,10 @@ Remainder RemainderOf(const EngineState& state, const Gang& gang) {
     remainder.text += (remainder.text.empty() ? "" : "; ") + std::to_string(wait) + " of its pods" +
                       (one.role.empty() ? "" : " of role " + one.role) +
                       (wait == 1 ? " waits" : " wait") +
-                      " until there are whole segments: " + std::to_string(one.all) + " = " +
-                      std::to_string(one.all / one.rule->size) + " × " +
-                      std::to_string(one.rule->size) + " + " + std::to_string(rest);
+                      (one.rule->level.empty() ? " until there are whole units: "
+                                               : " until there are whole segments: ") +
+                      std::to_string(one.all) + " = " + std::to_string(one.all / one.rule->size) +
+                      " × " + std::to_string(one.rule->size) + " + " + std::to_string(rest);
   }
   remainder.all = waiting == open;
   return remainder;

@@ -3,7 +3,8 @@
 // 1. Each starts by itself, when there is room, and evicts nobody.
 // 2. Where they are to be in segments, and must be, only so many start as make whole segments of
 //    the largest size together; what is left over waits for others.
-// 3. One that makes up for a lost member starts by itself: it makes a segment whole.
+// 3. Where a role has units (cluster::RoleUnit), so many of it start together, wherever they are.
+// 4. One that makes up for a lost member starts by itself: it makes a segment or a unit whole.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,14 @@ namespace muster::engine {
 struct EngineState;
 struct Gang;
 
-// The largest segments that members of a subgroup, or those of none, must be in.
+// The largest segments that members of a subgroup, or those of none, must be in; or how many of a
+// role start together, with `unit` and no level. Of several for a member the largest counts.
 struct SegmentRule {
   size_t subgroup = policy::Subgroup::kNone;  // as Demand::subgroup
   std::string level;
-  int64_t size = 1;      // more than 1
-  bool by_pods = false;  // of those only whose pods say so themselves
+  int64_t size = 1;                          // more than 1
+  bool by_pods = false;                      // of those only whose pods say so themselves
+  size_t unit = policy::GangTerms::kNoUnit;  // as Demand::unit; kNoUnit: of any member
 };
 
 std::vector<SegmentRule> SegmentRulesOf(const EngineState& state, const Gang& gang);

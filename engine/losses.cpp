@@ -122,6 +122,25 @@ class AlikePods {
   std::map<Kind, std::vector<cluster::Placement>> pools_;
   std::map<Kind, std::shared_ptr<const std::vector<cluster::Placement>>> shared_;
 };
+// What of the surplus goes together: those of a unit (RoleUnit), of one Job where that is known.
+// What makes no whole unit goes with the others of the gang: into `bound`.
+std::vector<std::vector<LostPod>> InUnits(const cluster::PodGroup* group,
+                                          const std::vector<LostPod>& surplus,
+                                          std::vector<LostPod>& bound) {
+  std::vector<std::vector<LostPod>> batches;
+  std::map<std::pair<std::string, int32_t>, std::vector<LostPod>> begun;  // by role and Job
+  for (const LostPod& pod : surplus) {
+    const cluster::Pod& of = *pod.member->pod;
+    const int64_t size = group == nullptr ? 1 : UnitSize(*group, of.role);
+    std::vector<LostPod>& batch = begun[{of.role, of.job_index}];
+    batch.push_back(pod);
+    if (std::ssize(batch) < size) continue;
+    batches.push_back(std::move(batch));
+    batch.clear();
+  }
+  for (const auto& [of, batch] : begun) bound.insert(bound.end(), batch.begin(), batch.end());
+  return batches;
+}
 
 }  // namespace
 
@@ -161,12 +180,13 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const LostPod& pod) {
     return state.jobs.LosesByEviction(*pod.member->pod);
   });
-  if (const std::vector<LostPod> surplus = SurplusOf(state, gang, bound); !surplus.empty()) {
-    AlikePods alike(state, surplus, bound);
-    for (const LostPod& pod : surplus) {
-      add({pod}, false);
-      losses.back().alike = alike.Of(pod);
-    }
+  const std::vector<LostPod> surplus = SurplusOf(state, gang, bound);
+  AlikePods alike(state, surplus, bound);
+  for (std::vector<LostPod>& pods : InUnits(state.members.GroupOf(gang), surplus, bound)) {
+    const std::optional<LostPod> alone =
+        pods.size() == 1 ? std::optional(pods.front()) : std::nullopt;
+    add(std::move(pods), false);
+    if (alone) losses.back().alike = alike.Of(*alone);
   }
   if (!bound.empty()) add(std::move(bound), true);
 }

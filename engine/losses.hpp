@@ -1,9 +1,10 @@
 // Losses: what goes when a gang makes way for another one, and what that costs (internal to
 // engine/). Reads the engine's state, changes nothing of it.
 //
-// A gang goes whole, or its surplus goes, one pod at a time, the youngest first where it is no
-// matter on which nodes they are; one with required segments goes whole, and so does one whose
-// PodGroup says it (GroupTerms::whole). One that is being bound, or part of which cannot go, is
+// A gang goes whole, or its surplus goes, one pod or unit (RoleUnit) at a time, the youngest first
+// where it is no matter on which nodes they are; one with required segments goes whole, and so does
+// one whose PodGroup says it (GroupTerms::whole). One that is being bound, or part of which cannot
+// go, is
 // left alone. Pods that leave anyway go by themselves.
 #pragma once
 

@@ -176,7 +176,8 @@ bool NeedsAll(const Gang& gang, int64_t bound) {
 
 std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound) {
   std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
-    return std::tie(b->pod->created, a->key, a->uid) < std::tie(a->pod->created, b->key, b->uid);
+    return std::tie(b->pod->created, b->pod->job_index, a->key, a->uid) <
+           std::tie(a->pod->created, a->pod->job_index, b->key, b->uid);
   });
   const Headcount have = CountMembers(gang, true, CountsAsBound);
   if (Lack(gang.minimum, have) > 0) return {};

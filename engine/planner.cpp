@@ -222,7 +222,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   for (size_t i = 0; i < result.required.size(); ++i) {
     const policy::Demand& demand = job.request.required[i];
     terms.placed.push_back({result.required[i].node, demand.spec, demand.subgroup,
-                            cluster::WholeGpusOf(result.required[i])});
+                            cluster::WholeGpusOf(result.required[i]), demand.unit});
   }
   terms.beside = policy::NodesOf(terms.placed);
   result.elastic = PlaceElastic(placer, tx, job.request.elastic, job.segments, std::move(terms));

@@ -23,8 +23,8 @@ using cluster::Time;
 namespace {
 
 bool Older(const Member* a, const Member* b) {
-  return std::tie(a->pod->created, a->key.name, a->uid) <
-         std::tie(b->pod->created, b->key.name, b->uid);
+  return std::tie(a->pod->created, a->pod->job_index, a->key.name, a->uid) <
+         std::tie(b->pod->created, b->pod->job_index, b->key.name, b->uid);
 }
 
 template <typename T>
@@ -49,6 +49,7 @@ std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang&
     const NodeIndex node = member.leaving() ? NodeIndex() : NodeOf(state, member);
     if (!node.valid()) continue;
     placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
+    placed.back().unit = terms.UnitOf(member.pod->role);
     const cluster::Allocation* held = member.held();
     if (held != nullptr && held->placement.node == node)
       placed.back().gpus = cluster::WholeGpusOf(held->placement);
@@ -130,6 +131,7 @@ policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms
   demand.spec = pod.spec;
   demand.subgroup = terms.SubgroupOf(pod.role);
   if (state.cluster.has_pod_rules()) demand.face = cluster::FaceOf(pod);
+  demand.unit = terms.UnitOf(pod.role);
   // What was nominated before (by us, before a restart, say) is kept where possible.
   if (!pod.nominated_node.empty()) demand.preferred = state.cluster.IndexOf(pod.nominated_node);
   const auto exclude = [&](const std::string& node) {
@@ -151,6 +153,7 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
   terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), Speaker(gang));
   if (terms.wish != nullptr)
     terms.subgroups = terms.wish->Subgroups(state.options.placement.fabric);
+  if (const cluster::PodGroup* group = state.members.GroupOf(gang)) terms.units = group->units;
   terms.placed = PlacedOf(state, gang, terms, moving);
   terms.beside = policy::NodesOf(terms.placed);
   if (!TopologyOf(state, gang).spread.empty()) terms.others = OthersOf(state, gang);
@@ -178,7 +181,7 @@ std::vector<const Member*> OpenMembers(const Gang& gang) {
 }
 
 // The required pods: of each role as many as its minimum still lacks, then any up to min_member;
-// oldest first, then by name. All others are elastic.
+// oldest first, then by Job and name. All others are elastic.
 policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time now) {
   const std::vector<const Member*> open = OpenMembers(gang);
   const cluster::Headcount there =

@@ -56,6 +56,7 @@ void GangSize::AddRole(const GroupingRole& role, const GroupingValues& values) {
     added.first = values.Amount(role.first);
   }
   if (!added.first) added.first = added.makes;
+  added.unit = values.Amount(role.unit).value_or(1);
   if (role_.empty() && !role.pods.empty() && values.Holds(role.pods)) role_ = added.name;
   roles_.push_back(std::move(added));
 }
@@ -98,9 +99,9 @@ void GangSize::SplitFirst() {
       const std::string name = role.name + std::string(cluster::kFirstOfRole);
       const bool its = known_role_ && role_ == role.name;
       if (its && values_.Holds(role.early->pods)) role_ = name;
-      split.push_back({name, first, std::min(needs, first), first, role.early});
+      split.push_back({name, first, std::min(needs, first), first, role.early, role.unit});
       const int64_t rest = *role.makes - first;
-      role = {role.name, rest, std::max<int64_t>(0, needs - first), 0, role.early};
+      role = {role.name, rest, std::max<int64_t>(0, needs - first), 0, role.early, role.unit};
     }
     split.push_back(std::move(role));
   }
@@ -156,6 +157,9 @@ GangSize::Answer GangSize::Of(std::optional<int64_t> asked) const {
     answer.minimum = *first;
   }
   answer.makes = made;
+  for (const Role& role : roles_) {
+    if (role.unit > 1 && !role.name.empty()) answer.units.push_back({role.name, role.unit});
+  }
   answer.minimum = std::max<int64_t>(answer.minimum, 1);
   answer.roles = RoleMinima(early != nullptr && !early->passes, answer.minimum);
   // Others cannot take the place of those that come first in any case.

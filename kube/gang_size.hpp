@@ -32,8 +32,9 @@ class GangSize {
     std::vector<cluster::RoleMinimum> roles;
     int64_t starts_with = 0;  // as in cluster::PodGroup
     std::vector<cluster::RoleMinimum> first_roles;
-    std::optional<int64_t> makes;  // how many pods there can be
-    std::string defect;            // goes on after the owner's name; empty: fine
+    std::vector<cluster::RoleUnit> units;  // likewise
+    std::optional<int64_t> makes;          // how many pods there can be
+    std::string defect;                    // goes on after the owner's name; empty: fine
   };
   // `asked`: the minimum that somebody wrote.
   Answer Of(std::optional<int64_t> asked) const;
@@ -45,6 +46,7 @@ class GangSize {
     std::optional<int64_t> needs;
     std::optional<int64_t> first;
     const cluster::GroupingEarly* early = nullptr;  // what holds of it now; null: nothing
+    int64_t unit = 1;
   };
 
   void AddRole(const cluster::GroupingRole& role, const GroupingValues& values);

@@ -236,7 +236,18 @@ class Judge {
     grouping.roles = answer.roles;
     grouping.starts_with = answer.starts_with;
     grouping.first_roles = answer.first_roles;
+    grouping.units = answer.units;
+    if (!min_member) grouping.unheeded = Unheeded(values);
     return grouping;
+  }
+
+  // What of the owner does not count, and what does: not once somebody wrote the minimum.
+  std::string Unheeded(const GroupingValues& values) const {
+    std::string text;
+    for (const GroupingException& one : owner_->rule->unheeded) {
+      if (values.Holds(one.when)) text += (text.empty() ? "" : "; ") + one.because;
+    }
+    return text;
   }
 
   const OwnerChain& chain_;

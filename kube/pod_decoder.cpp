@@ -92,12 +92,15 @@ void ReadIndices(const JsonView& labels, const JsonView& annotations, Pod& recor
         std::pair(&labels, "leaderworkerset.sigs.k8s.io/worker-index"),
         std::pair(&labels, "grove.io/podclique-pod-index"),
         std::pair(&labels, "training.kubeflow.org/replica-index"),
+        std::pair(&labels, "ray.io/replica-host-index"),
         std::pair(&labels, "kueue.x-k8s.io/pod-group-pod-index"),
         std::pair(&labels, "apps.kubernetes.io/pod-index")}) {
     if (record.index == Pod::kNoIndex) record.index = IndexIn(*texts, key);
   }
   record.job_index = IndexIn(labels, kJobIndex);
   if (record.job_index == Pod::kNoIndex) record.job_index = IndexIn(annotations, kJobIndex);
+  if (record.job_index == Pod::kNoIndex)
+    record.job_index = IndexIn(labels, "ray.io/worker-group-replica-index");
 }
 
 void ReadOwner(const JsonView& metadata, const JsonView& annotations, Pod& record) {
@@ -206,9 +209,6 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& me
   return record;
 }
 
-}  // namespace
-
-std::vector<GpuIndex> ParseGpuIndices(std::string_view text) {
 // `ns`: see ReadKoordinatorGang.
 void ReadGangWords(const JsonView& metadata, std::string_view ns, Pod& record) {
   const JsonView annotations = metadata.Get("annotations");
@@ -220,6 +220,9 @@ void ReadGangWords(const JsonView& metadata, std::string_view ns, Pod& record) {
     record.gang_words = std::make_shared<const cluster::GangWords>(std::move(words));
 }
 
+}  // namespace
+
+std::vector<GpuIndex> ParseGpuIndices(std::string_view text) {
   std::vector<GpuIndex> indices;
   const char* at = text.data();
   const char* const end = text.data() + text.size();
@@ -253,11 +256,11 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
     record.declared_min_member = ReadDeclaredMinMember(labels, annotations);
   }
   record.role = ReadRole(labels, annotations);
+  const bool placed = options.source == Source::kApiServer || metadata.Get("namespace").present();
+  ReadGangWords(metadata, placed ? record.key.ns : std::string_view(), record);
   record.asked_queue = ReadQueueName(labels, annotations);
   record.preemptible = ReadPreemptible(labels, annotations);
   if (const cluster::RunTimes times = ReadRunTimes(metadata, spec.Get("activeDeadlineSeconds"));
-  const bool placed = options.source == Source::kApiServer || metadata.Get("namespace").present();
-  ReadGangWords(metadata, placed ? record.key.ns : std::string_view(), record);
       !times.none())
     record.run_times = std::make_shared<const cluster::RunTimes>(times);
   ReadOwner(metadata, annotations, record);

@@ -26,9 +26,11 @@ namespace muster::kube {
 //   index     label or annotation batch.kubernetes.io/job-completion-index, labels
 //             leaderworkerset.sigs.k8s.io/worker-index (before apps.kubernetes.io/pod-index, which
 //             such pods have too, and which counts the groups there), grove.io/podclique-pod-index,
-//             training.kubeflow.org/replica-index, kueue.x-k8s.io/pod-group-pod-index,
-//             apps.kubernetes.io/pod-index; what is no whole number is passed over
-//   job_index label or annotation jobset.sigs.k8s.io/job-global-index
+//             training.kubeflow.org/replica-index, ray.io/replica-host-index,
+//             kueue.x-k8s.io/pod-group-pod-index, apps.kubernetes.io/pod-index; what is no whole
+//             number is passed over
+//   job_index label or annotation jobset.sigs.k8s.io/job-global-index, label
+//             ray.io/worker-group-replica-index
 //   queue     see ReadQueueName
 void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);
 

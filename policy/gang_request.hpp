@@ -28,6 +28,7 @@ struct Demand {
   std::vector<cluster::NodeIndex> excluded;  // ordered; usually empty
   uint32_t rank = 0;                         // among the members of its gang, the lowest first
   size_t subgroup = SIZE_MAX;                // GangTerms::SubgroupOf its role
+  size_t unit = SIZE_MAX;                    // GangTerms::UnitOf its role
   // Where some pod that is known of has rules among pods; null: none has.
   cluster::FacePtr face = nullptr;
 };
@@ -66,6 +67,7 @@ struct PlacedMember {
   std::shared_ptr<const cluster::PodSpec> spec;
   size_t subgroup = SIZE_MAX;                // as Demand::subgroup
   std::vector<cluster::GpuIndex> gpus = {};  // that it has whole
+  size_t unit = SIZE_MAX;                    // as Demand::unit
 };
 
 // Ordered and distinct.
@@ -85,6 +87,16 @@ struct GangTerms {
   std::vector<PlacedMember> elsewhere = {};
   std::shared_ptr<const Wish> wish = nullptr;  // null: all nodes are alike to it
   std::vector<Subgroup> subgroups = {};        // the wish's
+  // Of elastic members, by their roles.
+  std::vector<cluster::RoleUnit> units = {};
+  static constexpr size_t kNoUnit = SIZE_MAX;
+  // The position in `units`; kNoUnit: they start one by one.
+  size_t UnitOf(const std::string& name) const {
+    const std::string role = units.empty() ? name : cluster::WholeRole(name);
+    for (size_t i = 0; i < units.size(); ++i)
+      if (units[i].name == role) return i;
+    return kNoUnit;
+  }
   // The innermost in which pods of that role are; kNone: in none.
   size_t SubgroupOf(const std::string& name) const {
     size_t innermost = Subgroup::kNone;

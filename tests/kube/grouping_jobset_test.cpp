@@ -128,6 +128,38 @@ TEST_CASE("a JobSet that starts in order is a gang for each replicated job", "[k
   CHECK(KeyOf(world, {"driver"}) != KeyOf(world, {"workers"}));
 }
 
+TEST_CASE("a JobSet that restarts single Jobs keeps the others, and a Job's pods are a unit",
+          "[kube][grouping]") {
+  using Units = std::vector<cluster::RoleUnit>;
+  const std::string jobs = Replicated("driver", 1, 1) + ", " + Replicated("workers", 2, 4);
+  const auto judged = [&](const std::string& more) {
+    GroupingWorld world;
+    world.Add(JobSet(jobs, more));
+    world.Add(JobOf({"workers"}));
+    return world.Judge(PodTextOf({"workers"}));
+  };
+  const auto rules = [](const std::string& action) {
+    return ", failurePolicy: {maxRestarts: 3, rules: [{name: a, action: FailJobSet}, {name: b, "
+           "action: " +
+           action + "}]}";
+  };
+  for (const char* action : {"RestartJob", "RestartJobAndIgnoreMaxRestarts"}) {
+    const Grouping together = judged(rules(action));
+    CHECK(together.minimum == 9);
+    CHECK(together.keeps_rest);
+    CHECK(together.units == Units{{"workers", 4}});
+    const Grouping ordered =
+        judged(rules(action) + ", startupPolicy: {startupPolicyOrder: InOrder}");
+    CHECK(ordered.minimum == 8);
+    CHECK(ordered.keeps_rest);
+  }
+  for (const std::string& others :
+       {std::string(", failurePolicy: {maxRestarts: 3}"), rules("RestartJobSet"), std::string()}) {
+    CHECK_FALSE(judged(others).keeps_rest);
+    CHECK(judged(others).units.empty());
+  }
+}
+
 TEST_CASE("an empty dependsOn orders nothing", "[kube][grouping]") {
   GroupingWorld world;
   world.Add(JobSet(Replicated("w", 1, 2, ", dependsOn: []")));

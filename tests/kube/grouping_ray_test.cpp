@@ -57,6 +57,18 @@ TEST_CASE("a RayCluster that scales itself needs no more than it never gives bac
         "raycluster:ray needs 5 (headgroup 1, gpu 4) as spot");
 }
 
+TEST_CASE("the hosts of a replica of a RayCluster are a unit", "[kube][grouping]") {
+  GroupingWorld world;
+  using Units = std::vector<cluster::RoleUnit>;
+  for (const char* scales : {"", "enableInTreeAutoscaling: true, "}) {
+    world.Add(Cluster(std::string(scales) + "workerGroupSpecs: [" +
+                      Group("gpu", "replicas: 3, minReplicas: 1, maxReplicas: 9") + ", " +
+                      Group("tpu", "replicas: 2, minReplicas: 0, maxReplicas: 4, numOfHosts: 4") +
+                      "]"));
+    CHECK(world.Judge(RayPod("worker", "gpu")).units == Units{{"tpu", 4}});
+  }
+}
+
 TEST_CASE("a RayCluster's replicas are kept within its bounds, and suspended groups have none",
           "[kube][grouping]") {
   GroupingWorld world;

@@ -72,6 +72,19 @@ const Story kStories[] = {
      "{" MUSTER_FOO ", roles: [{name: a, makes: \"3\", first: \"@\"}], early: [{because: soon, "
      "when: [owner.spec.flag is on]}], cases: [{}]}",
      "1", "2"},
+    {"roles[].unit",
+     "{" MUSTER_FOO ", roles: [{name: a, makes: \"4\", needs: \"2\", unit: \"@\"}], cases: [{}]}",
+     "1", "2"},
+    {"unheeded[].when",
+     "{" MUSTER_FOO
+     ", cases: [{minimum: \"2\"}], unheeded: [{because: so, when: [owner.spec.flag is "
+     "@]}]}",
+     "on", "off"},
+    {"unheeded[].because",
+     "{" MUSTER_FOO
+     ", cases: [{minimum: \"2\"}], unheeded: [{because: @, when: [owner.spec.flag is "
+     "on]}]}",
+     "one", "other"},
     {"early[].when",
      "{" MUSTER_FOO ", roles: [{name: a, makes: \"3\", first: \"1\"}], early: [{because: soon, "
      "when: [owner.spec.flag is @]}], cases: [{}]}",
@@ -168,7 +181,9 @@ std::string Tell(const Story& story, const std::string& first, const std::string
     told += std::to_string(static_cast<int>(said->kind)) + " " + said->key.name + " as " +
             said->role + " of " + std::to_string(said->minimum) + " " + said->reason +
             (said->keeps_rest ? " keeps the rest, " : ", ") + std::to_string(said->ended) +
-            " ended";
+            " ended" + said->unheeded;
+    for (const cluster::RoleUnit& unit : said->units)
+      told += " " + unit.name + " by " + std::to_string(unit.size);
     for (const cluster::RoleMinimum& role : said->roles)
       told += " " + role.name + " " + std::to_string(role.min_member);
     told += "\n";
