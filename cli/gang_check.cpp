@@ -166,13 +166,13 @@ Result<kube::Json> Parsed(const YamlNode& tree) {
   return kube::Json::Parse(*text, kMostBytes, "");
 }
 
-// Why Muster would refuse such pods as a gang; empty: it would not.
-std::string RefusalOf(const YamlNode& from, const Owner* owner) {
+// What Muster would make of such pods; nothing: they cannot be read.
+std::optional<kube::Grouping> GroupingOf(const YamlNode& from, const Owner* owner) {
   const cluster::GroupingRules rules = config::ShippedGroupingRules();
   const Result<kube::Json> pod = Parsed(PodOf(from, owner));
   const Result<kube::Json> maker = Parsed(owner == nullptr ? YamlNode() : owner->tree);
-  if (!pod.ok() || !maker.ok()) return {};
-  const kube::Grouping grouping = kube::JudgeGrouping(
+  if (!pod.ok() || !maker.ok()) return std::nullopt;
+  return kube::JudgeGrouping(
       pod->root(), rules,
       [&](const kube::OwnerKey& key) {
         using State = kube::OwnerRead::State;
@@ -181,7 +181,13 @@ std::string RefusalOf(const YamlNode& from, const Owner* owner) {
                                known ? &maker->root() : nullptr};
       },
       cluster::UnreadableOwners::kAlone);
-  return grouping.kind == kube::Grouping::Kind::kRefused ? grouping.reason : std::string();
+}
+
+// Some metadata in it says how large a gang is.
+bool SaysGangBelow(const YamlNode& value) {
+  return SaysGang(&value) || std::any_of(value.items.begin(), value.items.end(), SaysGangBelow) ||
+         std::any_of(value.entries.begin(), value.entries.end(),
+                     [](const YamlEntry& entry) { return SaysGangBelow(entry.value); });
 }
 
 }  // namespace
@@ -193,6 +199,15 @@ std::vector<Error> UnknownMusterKeys(const YamlNode& object) {
 }
 
 bool SaysGang(const YamlNode* object) { return SayingOf(object).has_value(); }
+
+std::string UnheededOf(const YamlNode& object) {
+  if (SaysGangBelow(object)) return {};
+  const Owner owner(object, object, false);
+  const std::optional<kube::Grouping> grouping = GroupingOf(YamlNode(), &owner);
+  if (!grouping || grouping->kind != kube::Grouping::Kind::kGang || grouping->unheeded.empty())
+    return {};
+  return "its gang needs " + std::to_string(grouping->minimum) + " pods: " + grouping->unheeded;
+}
 
 std::vector<Error> GangFaults(const YamlNode& object, const char* pod, const char* job) {
   const YamlNode* from = Follow(object, pod);
@@ -207,9 +222,10 @@ std::vector<Error> GangFaults(const YamlNode& object, const char* pod, const cha
   const bool alone = maker == from;
   const std::optional<Owner> owner =
       alone ? std::nullopt : std::optional<Owner>(std::in_place, object, *maker, job != nullptr);
-  const std::string refusal = RefusalOf(*from, owner ? &*owner : nullptr);
-  if (refusal.empty()) return {};
-  return {Error{Code::kInvalidArgument, "Muster would start none of its pods: " + refusal, place}};
+  const std::optional<kube::Grouping> grouping = GroupingOf(*from, owner ? &*owner : nullptr);
+  if (!grouping || grouping->kind != kube::Grouping::Kind::kRefused) return {};
+  return {Error{Code::kInvalidArgument, "Muster would start none of its pods: " + grouping->reason,
+                place}};
 }
 
 }  // namespace muster::cli

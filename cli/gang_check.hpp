@@ -17,6 +17,10 @@ std::vector<cluster::Error> UnknownMusterKeys(const config::YamlNode& object);
 // `object`: of Kubernetes', or a pod template; null says nothing.
 bool SaysGang(const config::YamlNode* object);
 
+// What the object says of the gang of its pods and does not count, and what does, by the grouping
+// rules that Muster ships; empty: nothing, or an annotation says it.
+std::string UnheededOf(const config::YamlNode& object);
+
 // What is wrong with what the object says about the gang of its pods, by the grouping rules that
 // Muster ships; the place is the metadata that says it. `pod`, `job`: the paths to what is a pod
 // and to the Job that makes them; empty: the object, null: there is no Job. Nothing where it says

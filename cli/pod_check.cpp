@@ -69,6 +69,7 @@ class ObjectCheck {
         Refuse(fault.place, fault.message);
     }
     LookAtTemplates(object, "");
+    if (const std::string unheeded = UnheededOf(object); !unheeded.empty()) Note("spec", unheeded);
   }
 
  private:

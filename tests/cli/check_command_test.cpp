@@ -263,6 +263,47 @@ TEST_CASE("check notes a Job whose pods start one by one", "[cli][check]") {
 }
 
 TEST_CASE("check finds what Muster refuses of what is said about a gang", "[cli][check]") {
+TEST_CASE("check notes what an owner says of its gang and does not count", "[cli][check]") {
+  const auto job = [](const std::string& metadata, const std::string& least,
+                      const std::string& pod = "{}") {
+    return "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: " + metadata +
+           "\nspec:\n  elasticPolicy: {rdzvBackend: c10d, minReplicas: " + least +
+           ", maxReplicas: 64}\n  pytorchReplicaSpecs:\n    Worker:\n      replicas: 8\n"
+           "      template:\n        metadata: " +
+           pod +
+           "\n        spec:\n          schedulerName: muster\n          containers:\n"
+           "          - {name: pytorch, image: i}\n";
+  };
+  const CliRun run = Check(job("{name: fsdp}", "1"));
+  CHECK(run.status == kExitOk);
+  CHECK_THAT(run.err, Catch::Contains(
+                          "spec: its gang needs 8 pods: elasticPolicy.minReplicas is no minimum, "
+                          "all replicas start together; muster.dev/min-member lets it start "
+                          "with fewer\n"));
+  for (const std::string& yaml :
+       {job("{name: fsdp}", "8"),
+        job("{name: fsdp, annotations: {muster.dev/min-member: \"1\"}}", "1"),
+        job("{name: fsdp}", "1", "{annotations: {muster.dev/min-member: \"1\"}}")}) {
+    CAPTURE(yaml);
+    CHECK_THAT(Check(yaml).err, !Catch::Contains("its gang needs"));
+  }
+}
+
+TEST_CASE("check notes words of other schedulers that do not count", "[cli][check]") {
+  const std::string gpu =
+      "  schedulerName: muster\n  containers: [{name: c, image: i, resources: {limits: "
+      "{nvidia.com/gpu: 1}}}]\n";
+  CHECK_THAT(Check(Pod(gpu, "{nvidia.com/numa-bind: \"true\"}")).err,
+             Catch::Contains("metadata.annotations: nvidia.com/numa-bind true: Muster does not "
+                             "place by these words of HAMi\n"));
+  CHECK_THAT(Check(Pod(gpu,
+                       "{gang.scheduling.koordinator.sh/name: g, "
+                       "gang.scheduling.koordinator.sh/mode: NonStrict}"))
+                 .err,
+             Catch::Contains("NonStrict: Muster keeps nothing for a part of a gang"));
+  CHECK_THAT(Check(Pod(gpu, "{nvidia.com/use-gputype: A100}")).err, !Catch::Contains("note"));
+}
+
   const auto job = [](const std::string& more, const std::string& says) {
     return Job("  completionMode: Indexed\n" + more, kOurs,
                "{name: j, annotations: {muster.dev/min-member: \"" + says + "\"}}");

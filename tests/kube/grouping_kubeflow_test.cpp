@@ -85,26 +85,37 @@ TEST_CASE("minAvailable of a training operator's job counts before its replicas"
   CHECK(with("null") == "tfjob:train needs 6 (PS 2, Worker 4) as Worker");
 }
 
-TEST_CASE("an elastic PyTorchJob or PaddleJob needs its least workers", "[kube][grouping]") {
+TEST_CASE("an elastic PyTorchJob or PaddleJob starts with all replicas, and says so",
+          "[kube][grouping]") {
   GroupingWorld world;
-  world.Add(Operated("PyTorchJob",
-                     "elasticPolicy: {minReplicas: 2, maxReplicas: 8}, "
-                     "pytorchReplicaSpecs: {" +
-                         Replica("Worker", 4) + "}"));
-  CHECK(world.Told(OperatedPod("PyTorchJob", "worker", 0)) ==
-        "pytorchjob:train needs 2 (Worker 2) as Worker");
-  world.Add(Operated("PyTorchJob",
-                     "elasticPolicy: {minReplicas: 6, maxReplicas: 8}, "
-                     "pytorchReplicaSpecs: {" +
-                         Replica("Worker", 4) + "}"));
-  CHECK(world.Told(OperatedPod("PyTorchJob", "worker", 0)) ==
-        "pytorchjob:train needs 4 (Worker 4) as Worker");
-  world.Add(Operated("PaddleJob",
-                     "elasticPolicy: {minReplicas: 2, maxReplicas: 8}, "
-                     "paddleReplicaSpecs: {" +
-                         Replica("Master", 1) + ", " + Replica("Worker", 4) + "}"));
-  CHECK(world.Told(OperatedPod("PaddleJob", "worker", 0)) ==
-        "paddlejob:train needs 3 (Master 1, Worker 2) as Worker");
+  const auto elastic = [&](const std::string& kind, const std::string& least,
+                           const std::string& replicas) {
+    world.Add(
+        Operated(kind, "elasticPolicy: {minReplicas: " + least + ", maxReplicas: 8}, " + replicas));
+    return world.Judge(OperatedPod(kind, "worker", 0));
+  };
+  Grouping fewer =
+      elastic("PyTorchJob", "1", "pytorchReplicaSpecs: {" + Replica("Worker", 8) + "}");
+  CHECK(fewer.minimum == 8);
+  CHECK(fewer.keeps_rest);  // torchrun goes on without a worker that is lost
+  CHECK(fewer.unheeded ==
+        "elasticPolicy.minReplicas is no minimum, all replicas start together; "
+        "muster.dev/min-member lets it start with fewer");
+  const Grouping all =
+      elastic("PyTorchJob", "8", "pytorchReplicaSpecs: {" + Replica("Worker", 8) + "}");
+  CHECK(all.minimum == 8);
+  CHECK(all.unheeded.empty());
+  const Grouping paddle =
+      elastic("PaddleJob", "2",
+              "paddleReplicaSpecs: {" + Replica("Master", 1) + ", " + Replica("Worker", 4) + "}");
+  CHECK(paddle.minimum == 5);
+  CHECK_FALSE(paddle.unheeded.empty());
+  // What somebody asked for counts, and nothing is to be said of it.
+  fewer = elastic("PyTorchJob", "1",
+                  "runPolicy: {schedulingPolicy: {minAvailable: 2}}, pytorchReplicaSpecs: {" +
+                      Replica("Worker", 8) + "}");
+  CHECK(fewer.minimum == 2);
+  CHECK(fewer.unheeded.empty());
 }
 
 TEST_CASE("a pod that the training operator makes anew joins the same gang", "[kube][grouping]") {
