@@ -25,7 +25,7 @@ using config::YamlNode;
 
 constexpr const char* kNoGang =
     "its pods start one by one: a Job is a gang when it is Indexed with completions = parallelism, "
-    "or has annotation muster.dev/min-member";
+    "or has annotation muster.dev/min-member, or gangs.nonIndexedJobs of the policy says so";
 constexpr const char* kContainerLists[] = {"containers", "initContainers"};
 
 // A kind of Kubernetes' own that has pods.
@@ -77,8 +77,8 @@ class ObjectCheck {
   void LookAtContainer(const YamlNode& container, const std::string& path,
                        std::set<std::string>& names);
   void LookAtTemplates(const YamlNode& value, const std::string& path);
-  void LookAtLimits(const YamlNode& container, const std::string& path);
   void LookAtWords(const YamlNode& pod, const std::string& path);
+  void LookAtLimits(const YamlNode& container, const std::string& path);
   void LookAtJob(const YamlNode& object, const char* path);
 
   Error Located(const std::string& path, std::string message) const {
@@ -89,11 +89,11 @@ class ObjectCheck {
     into_.faults.push_back(Located(path, std::move(message)));
   }
 
-  const config::ManifestDocument& document_;
   void Note(const std::string& path, std::string message) {
     into_.notes.push_back(Located(path, std::move(message)).ToString());
   }
 
+  const config::ManifestDocument& document_;
   const std::string place_;
   PodCheck& into_;
 };
@@ -139,8 +139,8 @@ void ObjectCheck::LookAtTemplates(const YamlNode& value, const std::string& path
   const YamlNode* spec = Given(value, "spec");
   const YamlNode* mains = spec == nullptr ? nullptr : Given(*spec, "containers");
   if (mains != nullptr && mains->kind == YamlNode::Kind::kSequence) {
-    for (const char* list : kContainerLists) {
     LookAtWords(value, path);
+    for (const char* list : kContainerLists) {
       const YamlNode* containers = Given(*spec, list);
       if (containers == nullptr) continue;
       for (std::size_t i = 0; i < containers->items.size(); ++i)
@@ -154,7 +154,6 @@ void ObjectCheck::LookAtTemplates(const YamlNode& value, const std::string& path
     LookAtTemplates(entry.value, Joined(path, entry.key));
 }
 
-void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& path) {
 // Of other schedulers' annotations those that Muster does not heed.
 void ObjectCheck::LookAtWords(const YamlNode& pod, const std::string& path) {
   const Result<std::string> json = config::ToJson(pod, document_.file_name());
@@ -166,6 +165,7 @@ void ObjectCheck::LookAtWords(const YamlNode& pod, const std::string& path) {
   Note(Joined(path, "metadata.annotations"), job->pod.gang_words->unheeded);
 }
 
+void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& path) {
   // A pattern of a policy, say, is no container.
   if (Given(container, "name") == nullptr && Given(container, "image") == nullptr) return;
   const YamlNode* resources = Given(container, "resources");

@@ -86,4 +86,31 @@ GroupingRules WithOwnRules(GroupingRules shipped, const GroupingRules& own) {
   return shipped;
 }
 
+bool IsForJobs(const GroupingRule& rule) { return rule.kind == "Job" && rule.group == "batch"; }
+
+GroupingRules WithNonIndexedJobs(GroupingRules rules, const std::vector<std::string>& namespaces) {
+  const auto jobs = std::find_if(rules.begin(), rules.end(), IsForJobs);
+  if (namespaces.empty() || jobs == rules.end()) return rules;
+  using cluster::GroupingCondition;
+  const auto is_mode = [](const GroupingCondition& one) {
+    return one.kind == GroupingCondition::Kind::kIs &&
+           one.words == std::vector<std::string>{"Indexed"};
+  };
+  const auto indexed = std::find_if(jobs->cases.begin(), jobs->cases.end(), [&](const auto& one) {
+    return std::any_of(one.when.begin(), one.when.end(), is_mode);
+  });
+  if (indexed == jobs->cases.end()) return rules;
+  cluster::GroupingCase any_mode = *indexed;
+  std::erase_if(any_mode.when, is_mode);
+  if (std::find(namespaces.begin(), namespaces.end(), kEveryNamespace) == namespaces.end()) {
+    GroupingCondition within;
+    within.kind = GroupingCondition::Kind::kIs;
+    within.path = {cluster::GroupingPath::Root::kPod, {"metadata", "namespace"}};
+    within.words = namespaces;
+    any_mode.when.push_back(std::move(within));
+  }
+  jobs->cases.insert(indexed + 1, std::move(any_mode));
+  return rules;
+}
+
 }  // namespace muster::config

@@ -31,4 +31,13 @@ cluster::GroupingRules ShippedGroupingRules();
 cluster::GroupingRules WithOwnRules(cluster::GroupingRules shipped,
                                     const cluster::GroupingRules& own);
 
+// The rule for Kubernetes' Jobs.
+bool IsForJobs(const cluster::GroupingRule& rule);
+
+inline constexpr const char* kEveryNamespace = "*";
+// With what that rule says of Indexed Jobs said of all Jobs of these namespaces, or of
+// kEveryNamespace.
+cluster::GroupingRules WithNonIndexedJobs(cluster::GroupingRules rules,
+                                          const std::vector<std::string>& namespaces);
+
 }  // namespace muster::config

@@ -8,6 +8,7 @@
 #include "config/dns_names.hpp"
 #include "config/fabric_fields.hpp"
 #include "config/grouping_fields.hpp"
+#include "config/grouping_file.hpp"
 #include "config/queue_fields.hpp"
 #include "config/yaml_text.hpp"
 
@@ -51,6 +52,11 @@ bool IsName(std::string_view text) {
 }
 
 constexpr TextRule kNamespace{"a Kubernetes namespace", IsDnsLabel};
+bool IsNamespaceOrEvery(std::string_view text) {
+  return text == kEveryNamespace || IsDnsLabel(text);
+}
+constexpr TextRule kNamespaceOrEvery{"a Kubernetes namespace, or \"*\" for all",
+                                     IsNamespaceOrEvery};
 constexpr TextRule kSchedulerName{"a schedulerName (lower-case letters, digits, '-' and '.')",
                                   IsDnsSubdomain};
 constexpr std::string_view kDefaultScheduler = "default-scheduler";
@@ -145,6 +151,11 @@ void VisitGangs(Policy* policy, FieldVisitor* visitor) {
          "wait: they wait until it can be read; muster get gangs says what is missing.\n"
          "alone: where that lasts for a minute they start one by one."},
         {"wait", "alone"}, &policy->unreadable_owners);
+    visitor->TextList(
+        {"nonIndexedJobs",
+         "Namespaces in which a Job without completionMode Indexed is a gang, too, if\n"
+         "its parallelism is above 1 and the same as its completions. [\"*\"]: in all."},
+        kNamespaceOrEvery, &policy->non_indexed_jobs);
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
     VisitStrictOrder(&options->strict_order, notes, visitor);
@@ -422,6 +433,12 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
   FindFabricContradictions(options.placement.fabric, &found);
   FindQueueContradictions(options.queues, options.namespaces, &found);
   FindGroupingContradictions("grouping", policy.grouping, &found);
+  check(policy.non_indexed_jobs.empty() || policy.by_owner, "gangs.nonIndexedJobs",
+        "expected none beside byOwner: false, which leaves the pods of every Job alone");
+  check(policy.non_indexed_jobs.empty() ||
+            std::none_of(policy.grouping.begin(), policy.grouping.end(), IsForJobs),
+        "gangs.nonIndexedJobs",
+        "expected none beside a rule of your own for Job of batch in grouping: write it there");
   check(!options.strict_order || options.queues.empty(), "gangs.strictOrder",
         "expected false beside queues: write order: strict-fifo in those that are to have it");
   check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",

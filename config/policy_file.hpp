@@ -26,6 +26,8 @@ struct Policy {
   OperatorSettings operators;
   bool by_owner = true;  // whether grouping rules count
   cluster::UnreadableOwners unreadable_owners = cluster::UnreadableOwners::kWait;
+  // Namespaces, or kEveryNamespace: see WithNonIndexedJobs.
+  std::vector<std::string> non_indexed_jobs = {};
   cluster::GroupingRules grouping;  // beside those that ship: see WithOwnRules
   // Only says that "default-scheduler" in engine.scheduler_names is meant.
   bool allow_default_scheduler = false;

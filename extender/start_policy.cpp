@@ -76,7 +76,9 @@ std::vector<std::string> KeepForEmbedded(const Policy& started, Policy* policy) 
 }
 
 kube::GroupingSettings GroupingOf(const config::Policy& policy) {
-  return {config::WithOwnRules(config::ShippedGroupingRules(), policy.grouping),
+  return {config::WithNonIndexedJobs(
+              config::WithOwnRules(config::ShippedGroupingRules(), policy.grouping),
+              policy.non_indexed_jobs),
           policy.engine.scheduler_names, policy.by_owner, policy.unreadable_owners};
 }
 

@@ -230,7 +230,8 @@ TEST_CASE("check takes pods that an API server takes, and leaves other kinds' to
 TEST_CASE("check notes a Job whose pods start one by one", "[cli][check]") {
   const std::string note =
       "spec.parallelism: its pods start one by one: a Job is a gang when it is Indexed with "
-      "completions = parallelism, or has annotation muster.dev/min-member\n";
+      "completions = parallelism, or has annotation muster.dev/min-member, or gangs.nonIndexedJobs "
+      "of the policy says so\n";
   const CliRun job = Check(Job("  parallelism: 4\n", kOurs));
   CHECK(job.status == kExitOk);
   CHECK(job.out == "f.yaml: fine, 1 object\n");
@@ -262,7 +263,6 @@ TEST_CASE("check notes a Job whose pods start one by one", "[cli][check]") {
   }
 }
 
-TEST_CASE("check finds what Muster refuses of what is said about a gang", "[cli][check]") {
 TEST_CASE("check notes what an owner says of its gang and does not count", "[cli][check]") {
   const auto job = [](const std::string& metadata, const std::string& least,
                       const std::string& pod = "{}") {
@@ -304,6 +304,7 @@ TEST_CASE("check notes words of other schedulers that do not count", "[cli][chec
   CHECK_THAT(Check(Pod(gpu, "{nvidia.com/use-gputype: A100}")).err, !Catch::Contains("note"));
 }
 
+TEST_CASE("check finds what Muster refuses of what is said about a gang", "[cli][check]") {
   const auto job = [](const std::string& more, const std::string& says) {
     return Job("  completionMode: Indexed\n" + more, kOurs,
                "{name: j, annotations: {muster.dev/min-member: \"" + says + "\"}}");

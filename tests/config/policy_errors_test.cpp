@@ -118,6 +118,9 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
        "[0])"},
       {"namespaces: {deny: [Team_A]}\n",
        "p.yaml:3:21: namespaces.deny[0]: expected a Kubernetes namespace, found \"Team_A\""},
+      {"gangs: {nonIndexedJobs: [Team_A]}\n",
+       "p.yaml:3:26: gangs.nonIndexedJobs[0]: expected a Kubernetes namespace, or \"*\" for all, "
+       "found \"Team_A\""},
       {"namespaces: {allow: [null]}\n",
        "p.yaml:3:22: namespaces.allow[0]: expected a Kubernetes namespace, found nothing"},
       {"extender: {address: localhost}\n",
@@ -173,6 +176,14 @@ TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
       {"namespaces: {allow: [a], deny: [b, a]}\n",
        "p.yaml:3:32: namespaces.deny: expected no namespace that namespaces.allow has too, found "
        "\"a\""},
+      {"gangs: {nonIndexedJobs: [a], byOwner: false}\n",
+       "p.yaml:3:25: gangs.nonIndexedJobs: expected none beside byOwner: false, which leaves the "
+       "pods of every Job alone"},
+      {"gangs: {nonIndexedJobs: [a]}\ngrouping:\n- {kind: Job, group: batch, resource: jobs, "
+       "cases: [{}]}\n",
+       "p.yaml:3:25: gangs.nonIndexedJobs: expected none beside a rule of your own for Job of "
+       "batch in grouping: write it there"},
+      {"gangs: {nonIndexedJobs: [\"*\"]}\n", ""},
       {"gangs:\n  backoff: {first: 10m}\n",
        "p.yaml:4:12: gangs.backoff.max: expected at least gangs.backoff.first (10m), found 5m"},
       {"badNodes: {leaveOutFirst: 2h}\n",

@@ -227,6 +227,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "gangs",
                                   "gangs.byOwner",
                                   "gangs.unreadableOwners",
+                                  "gangs.nonIndexedJobs",
                                   "gangs.maxMembers",
                                   "gangs.strictOrder",
                                   "gangs.preemption",

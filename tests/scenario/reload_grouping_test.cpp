@@ -208,6 +208,44 @@ TEST_CASE("a reload switches gangs by owner off and on", "[reload][grouping]") {
   CheckReload({kByOwner.field, kByOwner.rule, kByOwner.new_value, kByOwner.old_value});
 }
 
+TEST_CASE("a reload makes gangs of Jobs that are not Indexed", "[reload][grouping]") {
+  GroupingBook book;
+  const auto settle = [&](const std::vector<std::string>& namespaces) {
+    book.Set({config::WithNonIndexedJobs(config::ShippedGroupingRules(), namespaces), {"muster"}});
+    while (const auto request = book.owners().Take(Time(1'000))) {
+      const std::string text =
+          R"({"metadata":{"name":"j","namespace":"team","uid":"j"},)"
+          R"("spec":{"completionMode":"NonIndexed","parallelism":3,"completions":3}})";
+      auto json = Json::Parse(text, text.size(), "j");
+      REQUIRE(json.ok());
+      book.Learn(request->key,
+                 {OwnerAnswer::Kind::kRead, std::make_shared<const Json>(*std::move(json)), {}},
+                 Time(1'000));
+    }
+    const Grouping* said = book.Find(cluster::PodUid("p"));
+    return said == nullptr ? 0 : said->minimum;
+  };
+  settle({});
+  cluster::Pod pod;
+  pod.uid = cluster::PodUid("p");
+  pod.key = {"team", "p"};
+  cluster::PodSpec spec;
+  spec.scheduler_name = "muster";
+  pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+  book.Keep(
+      pod.uid,
+      std::make_shared<const std::string>(
+          R"({"metadata":{"name":"p","namespace":"team","uid":"p","ownerReferences":[)"
+          R"({"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"j","controller":true}]},)"
+          R"("spec":{}})"));
+  book.Join(pod, Time());
+  CHECK(settle({}) == 0);
+  CHECK(settle({"other", "team"}) == 3);
+  CHECK(settle({"other"}) == 0);
+  CHECK(settle({"*"}) == 3);
+  CHECK(book.Find(cluster::PodUid("p"))->keeps_rest);
+}
+
 TEST_CASE("every field of grouping rules has a story", "[reload][grouping]") {
   std::set<std::string> told;
   for (const Story& story : kStories) told.insert("grouping[]." + std::string(story.field));
