@@ -25,10 +25,7 @@ void AddTo(Ranks& ranks, const Holding& holding, int sign) {
 Rights::Rights(Ledger ledger, Claimant claimant, std::vector<Holding> going)
     : ledger_(std::move(ledger)), claimant_(std::move(claimant)), going_(std::move(going)) {
   LeaveGoing();
-  for (size_t r = 0; r < claimant_.asks.size(); ++r) {
-    const bool model = tree().resources()[r].kind == Kind::kGpuModel;
-    by_model_ = by_model_ || (model && claimant_.asks[r] > 0 && tree().guaranteed(r));
-  }
+  by_model_ = NamesGuaranteedModel(tree(), claimant_.asks);
 }
 
 bool Rights::Contested(size_t resource) const {
@@ -198,8 +195,8 @@ bool Rights::MayEvictFrom(QueueIndex leaf, const Vector& spared) const {
   if (says.reclaim == Reclaim::kNever) return false;
   bool any = false;
   for (size_t r = 0; r < claimant_.asks.size(); ++r) {
-    if (claimant_.asks[r] <= 0 || !tree().contested(r)) continue;
-    any = any || (Contested(r) && ledger_.used(leaf)[r] > tree().at(leaf).guarantee[r]);
+    if (!Contested(r)) continue;
+    any = any || ledger_.used(leaf)[r] > tree().at(leaf).guarantee[r];
     const int64_t with =
         Less(SaturatingAdd(ledger_.used(branches->a)[r], claimant_.asks[r]), spared[r]);
     if (says.reclaim == Reclaim::kGuarantee && with > tree().at(branches->a).guarantee[r])
@@ -347,11 +344,12 @@ bool MayReclaim(const Ledger& ledger, QueueIndex claimant, const Vector& asks) {
   const Tree& tree = ledger.tree();
   const PreemptionSpec& says = tree.at(claimant).preemption;
   if (says.reclaim != Reclaim::kGuarantee) return says.reclaim == Reclaim::kFairShare;
+  const bool by_model = NamesGuaranteedModel(tree, asks);
   for (QueueIndex a = claimant; a != kRootIndex; a = tree.at(a).parent) {
     bool within = false;
     bool beyond = false;
     for (size_t r = 0; r < asks.size(); ++r) {
-      if (asks[r] <= 0 || !tree.guaranteed(r)) continue;
+      if (asks[r] <= 0 || !tree.guaranteed(r) || (by_model && r == Tree::kGpu)) continue;
       const int64_t with = SaturatingAdd(ledger.used(a)[r], asks[r]);
       (with <= tree.at(a).guarantee[r] ? within : beyond) = true;
     }

@@ -4,6 +4,14 @@
 
 namespace muster::queues {
 
+bool NamesGuaranteedModel(const Tree& tree, const Vector& asks) {
+  for (size_t r = 0; r < asks.size(); ++r) {
+    const bool model = tree.resources()[r].kind == Resource::Kind::kGpuModel;
+    if (model && asks[r] > 0 && tree.guaranteed(r)) return true;
+  }
+  return false;
+}
+
 Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks, Past past) {
   const Queue& known = ledger.tree().at(queue);
   const Vector& used = ledger.used(queue);
@@ -11,6 +19,7 @@ Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks, 
   const bool remembers = past == Past::kCounts && !average.empty();
   Standing standing;
   bool beyond = false;  // its guarantee, in something that the gang asks for
+  const bool by_model = NamesGuaranteedModel(ledger.tree(), asks);
   standing.weightless = known.weight == 0;
   const auto weight = static_cast<uint64_t>(std::max<int64_t>(known.weight, 1));
   for (size_t r = 0; r < asks.size(); ++r) {
@@ -19,7 +28,9 @@ Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks, 
           0, cluster::SaturatingAdd(cluster::SaturatingAdd(counts, asks[r]), -known.guarantee[r]));
     };
     const int64_t now = over_with(used[r]);
-    if (asks[r] > 0 && ledger.tree().guaranteed(r)) (now == 0 ? standing.within : beyond) = true;
+    const bool any_kind = by_model && r == Tree::kGpu;
+    if (asks[r] > 0 && ledger.tree().guaranteed(r) && !any_kind)
+      (now == 0 ? standing.within : beyond) = true;
     const int64_t over = remembers ? over_with(std::max(used[r], average[r])) : now;
     if (over == 0) continue;
     const auto capacity = static_cast<uint64_t>(std::max<int64_t>(0, ledger.capacity()[r]));

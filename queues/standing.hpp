@@ -17,13 +17,17 @@ namespace muster::queues {
 
 struct Standing {
   // The gang asks for something that queues are guaranteed, and is within the guarantee in all that
-  // it asks of these. What nobody is guaranteed (cores, where guarantees are in GPUs) decides
-  // nothing here.
+  // it asks of these (NamesGuaranteedModel). What nobody is guaranteed (cores, where guarantees are
+  // in GPUs) decides nothing here.
   bool within = false;
   bool weightless = false;  // weight 0: after all that have one
   Fraction b;               // weight 0: as if it were 1
   size_t resource = 0;      // in Tree::resources(), of b; the first of several
 };
+
+// The gang names a model that queues are guaranteed: then that model counts for its guarantee, and
+// GPUs of any kind do not. What its queue has borrowed of other models is no matter.
+bool NamesGuaranteedModel(const Tree& tree, const Vector& asks);
 
 enum class Past { kCounts, kIgnored };  // kIgnored: as if no queue had a half-life
 

@@ -247,6 +247,30 @@ TEST_CASE("R5: nobody takes a device of a model of which its queue is within the
   CHECK(One(now, h100).right == Right::kGuarantee);
 }
 
+TEST_CASE("R5: what a queue borrows of another model costs it nothing of a model's guarantee",
+          "[queues][R5]") {
+  // x is guaranteed 8 h100, and so 8 GPUs. It has borrowed 8 others; y is 8 h100 over its
+  // guarantee.
+  RightsWorld world({MakeQueue("x").Guarantee(8, kH100), MakeQueue("y").Guarantee(4)});
+  world.Uses("x", world.Of(8, 0));
+  world.Uses("y", world.Of(8, 8));
+  Holding h100 = world.Holds("y", 4);
+  h100.held = world.Of(4, 4);
+  Rights names(world.ledger(), {world.At("x"), 0, world.Of(8, 8)});
+  CHECK(names.MayEvictFrom(world.At("y"), Vector(8)));
+  CHECK(MayReclaim(world.ledger(), world.At("x"), world.Of(8, 8)));
+  CHECK(One(names, h100).right == Right::kGuarantee);
+  // Nine h100 are more than that, and so are GPUs of any kind.
+  Rights more(world.ledger(), {world.At("x"), 0, world.Of(9, 9)});
+  CHECK(One(more, h100).denial == Denial::kClaimant);
+  CHECK_FALSE(MayReclaim(world.ledger(), world.At("x"), world.Of(9, 9)));
+  CHECK(One(world.RightsOf("x", 1), h100).denial == Denial::kClaimant);
+  // What it has borrowed goes as before: 16 GPUs are more than its 8.
+  world.Uses("x", world.Of(16, 8));
+  world.Uses("y", 0);
+  CHECK(One(world.RightsOf("y", 4), world.Holds("x", 8)).right == Right::kGuarantee);
+}
+
 TEST_CASE("R9: limits count what is left when the victims are gone", "[queues][R3][R7]") {
   RightsWorld world({MakeQueue("x").AtMost(8)});
   world.Uses("x", 8);

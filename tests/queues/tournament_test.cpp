@@ -82,6 +82,18 @@ TEST_CASE("R2: the queue that is furthest below its share goes first, with the g
   CHECK(world.First().empty());
 }
 
+TEST_CASE("R2: who is within the guarantee of a model that it names is so whatever else it has",
+          "[queues][R2]") {
+  TournamentWorld world({MakeQueue("a").Guarantee(8, kH100), MakeQueue("b").Guarantee(8)});
+  world.Uses("a", world.Of(8, 0, 0));
+  world.Waits("a", world.Of(4, 0, 4));
+  CHECK(world.Below("root") == "a within");
+  world.Waits("a", world.Of(9, 0, 9));
+  CHECK(world.Below("root") == "a 0.090");
+  world.Waits("a", world.Of(4));  // of any kind
+  CHECK(world.Below("root") == "a 0.040");
+}
+
 TEST_CASE("R2: who is within the guarantee goes first, with the gang added", "[queues][R2]") {
   TournamentWorld world({MakeQueue("a").Guarantee(20), MakeQueue("b")});
   world.Uses("a", 12);
