@@ -58,7 +58,8 @@ Command SubmitCommand() {
   return {"submit",
           "-f FILE",
           "create objects on the embedded cluster: Nodes, PodGroups, Pods, Jobs, "
-          "NodeResourceTopologies, ComputeDomains, ResourceSlices",
+          "NodeResourceTopologies, ComputeDomains, ResourceSlices, PersistentVolumeClaims, "
+          "PersistentVolumes, StorageClasses",
           WithAccess(
               {{"--file", "FILE",
                 "manifests in YAML or JSON, - for standard input; may be repeated", "-f", true}}),

@@ -237,6 +237,7 @@ void DumpSpec(const PodSpec& spec, Line& line) {
   line.Flag("affinity", spec.constraints.has_affinity);
   line.List("terms", spec.constraints.affinity_terms, WriteTerm);
   line.List("tolerations", spec.constraints.tolerations, WriteToleration);
+  for (const auto& places : spec.constraints.volume_places) line.List("volumes", places, WriteTerm);
   DumpTopology(spec.topology, line);
 }
 
@@ -270,6 +271,13 @@ void DumpGangWords(const GangWords& words, Line& line) {
   if (!unheeded.empty()) line.Text("unheeded", unheeded);
 }
 
+void DumpVolumes(const PodVolumes& volumes, Line& line) {
+  line.List("claims", volumes.claims,
+            [](const ClaimUse& use, Line& to) { to.Quote(use.name + (use.own ? " (own)" : "")); });
+  line.Flag("completed", volumes.declared != nullptr);
+  if (!volumes.bar.empty()) line.Text("awaits", volumes.bar);
+}
+
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, resized, pod_group, declared_min_member, alone, queue, role,
@@ -277,7 +285,7 @@ void DumpPod(const Pod& pod, std::string& out) {
                nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
                resource_version, defect, gang_record, start_failure, running_since, handed_over,
                asked_queue, hami_turn, says_disruption, run_times, preemptible, labels, gang_words,
-               non_preemptible, unschedulable] = pod;
+               non_preemptible, unschedulable, volumes] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -313,6 +321,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   if (gang_words != nullptr) DumpGangWords(*gang_words, line);
   if (non_preemptible) line.Flag("nonpreemptible", true);
   if (unschedulable != nullptr) line.Text("unschedulable", *unschedulable);
+  if (volumes != nullptr) DumpVolumes(*volumes, line);
   DumpSpec(*spec, line);
   if (resized != nullptr) line.Flag("resized", true).Amounts(*resized);
   line.EndTo(out);

@@ -16,6 +16,14 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
+bool SameVolumes(const PodVolumes* a, const PodVolumes* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  const bool same =
+      a->declared == b->declared ||
+      (a->declared != nullptr && b->declared != nullptr && *a->declared == *b->declared);
+  return same && a->claims == b->claims && a->bar == b->bar;
+}
+
 // All that a record says but its resource version, for comparison. A field that is added to Pod and
 // not named here does not compile.
 bool SameRecord(const Pod& a, const Pod& b) {
@@ -25,7 +33,7 @@ bool SameRecord(const Pod& a, const Pod& b) {
                  nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created,
                  bound_at, resource_version, defect, gang_record, start_failure, running_since,
                  handed_over, asked_queue, hami_turn, says_disruption, run_times, preemptible,
-                 labels, gang_words, non_preemptible, unschedulable] = pod;
+                 labels, gang_words, non_preemptible, unschedulable, volumes] = pod;
     return std::tie(uid, key, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, bound_in, created, bound_at, defect, running_since,
@@ -35,7 +43,7 @@ bool SameRecord(const Pod& a, const Pod& b) {
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.resized, b.resized) &&
          SameValue(a.gang_record, b.gang_record) && SameValue(a.start_failure, b.start_failure) &&
          SameValue(a.run_times, b.run_times) && SameValue(a.unschedulable, b.unschedulable) &&
-         SameValue(a.gang_words, b.gang_words);
+         SameValue(a.gang_words, b.gang_words) && SameVolumes(a.volumes.get(), b.volumes.get());
 }
 
 // What the pod holds is the same under both records.

@@ -89,6 +89,24 @@ struct PodSpec {
   }
 };
 
+// A PersistentVolumeClaim that a pod names, or one that is made for it.
+struct ClaimUse {
+  std::string name;  // of the claim, or of a generic ephemeral volume
+  bool own = false;  // such a volume: its claim is made for the pod, after it
+  // The claim's name.
+  std::string Of(const std::string& pod) const { return own ? pod + "-" + name : name; }
+  auto operator<=>(const ClaimUse&) const = default;
+};
+
+// What a pod needs of volumes that outlive it.
+struct PodVolumes {
+  std::vector<ClaimUse> claims;
+  // By who knows the claims: what the pod itself says, of which Pod::spec is more; null: it is all.
+  std::shared_ptr<const PodSpec> declared;
+  // Likewise, why no node can take the pod for now; empty: it may start.
+  std::string bar;
+};
+
 // That a pod's start failed on its node, as the kubelet's status says.
 struct StartFailure {
   // The kubelet did not admit it, else a container failed in its first run.
@@ -169,6 +187,7 @@ struct Pod {
   bool non_preemptible = false;
   // Condition PodScheduled is False for Unschedulable: its message. Null: it is not.
   std::shared_ptr<const std::string> unschedulable;
+  std::shared_ptr<const PodVolumes> volumes;  // null: it names no claims
 
   static constexpr int32_t kNoIndex = -1;
 
@@ -181,6 +200,8 @@ struct Pod {
   bool gated_by_muster() const;
   // Another controller's gate is still on it: not ours to schedule yet.
   bool gated_by_others() const;
+  // Its volumes are not ready for it.
+  bool awaits_volumes() const { return volumes != nullptr && !volumes->bar.empty(); }
 };
 
 }  // namespace muster::cluster

@@ -103,16 +103,23 @@ bool Matches(const NodeSelectorTerm& term, std::string_view node_name, const Lab
                      [&](const SelectorRequirement& r) { return MatchesField(r, node_name); });
 }
 
+bool MatchesAny(const std::vector<NodeSelectorTerm>& terms, std::string_view node_name,
+                const Labels& labels) {
+  return std::any_of(terms.begin(), terms.end(), [&](const NodeSelectorTerm& term) {
+    return Matches(term, node_name, labels);
+  });
+}
+
 bool MatchesNode(const NodeConstraints& constraints, std::string_view node_name,
                  const Labels& labels) {
   for (const auto& [key, value] : constraints.node_selector) {
     const auto label = labels.find(key);
     if (label == labels.end() || label->second != value) return false;
   }
-  if (!constraints.has_affinity) return true;
-  return std::any_of(
-      constraints.affinity_terms.begin(), constraints.affinity_terms.end(),
-      [&](const NodeSelectorTerm& term) { return Matches(term, node_name, labels); });
+  if (constraints.has_affinity && !MatchesAny(constraints.affinity_terms, node_name, labels))
+    return false;
+  return std::all_of(constraints.volume_places.begin(), constraints.volume_places.end(),
+                     [&](const auto& terms) { return MatchesAny(terms, node_name, labels); });
 }
 
 bool Tolerates(const Toleration& toleration, const Taint& taint) {

@@ -1,6 +1,6 @@
-// Where a pod may run by its own word: nodeSelector, required node affinity, tolerations. The rules
-// are those of kube-scheduler's NodeAffinity and TaintToleration plugins (Kubernetes API reference:
-// NodeSelectorTerm, Toleration).
+// Where a pod may run by its own word: nodeSelector, required node affinity, tolerations; and by
+// its volumes. The rules are those of kube-scheduler's NodeAffinity, TaintToleration and
+// VolumeBinding plugins (Kubernetes API reference: NodeSelectorTerm, Toleration).
 #pragma once
 
 #include <compare>
@@ -59,6 +59,8 @@ struct NodeConstraints {
   bool has_affinity = false;
   std::vector<NodeSelectorTerm> affinity_terms;
   std::vector<Toleration> tolerations;
+  // Where its volumes are, or will be made: of each list any term suffices, and each must hold.
+  std::vector<std::vector<NodeSelectorTerm>> volume_places;
   auto operator<=>(const NodeConstraints&) const = default;
 };
 
@@ -70,7 +72,9 @@ void PinTo(const std::string& node_name, NodeConstraints* constraints);
 bool Matches(const SelectorRequirement& requirement, const std::string* value);
 bool Matches(const SelectorRequirement& requirement, const Labels& labels);
 bool Matches(const NodeSelectorTerm& term, std::string_view node_name, const Labels& labels);
-// nodeSelector and required affinity together.
+bool MatchesAny(const std::vector<NodeSelectorTerm>& terms, std::string_view node_name,
+                const Labels& labels);
+// nodeSelector, required affinity and volumes together.
 bool MatchesNode(const NodeConstraints& constraints, std::string_view node_name,
                  const Labels& labels);
 bool Tolerates(const Toleration& toleration, const Taint& taint);

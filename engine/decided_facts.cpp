@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/engine_state.hpp"
+#include "engine/volumes.hpp"
 
 namespace muster::engine {
 
@@ -52,6 +53,8 @@ std::vector<Fact> FewFacts(const EngineState& state) {
   }
   facts.emplace_back(state.run_history.All());
   if (auto usage = state.queue_book.UsedSoFar()) facts.emplace_back(*std::move(usage));
+  for (cluster::StorageRecord& record : state.volumes.All()) facts.emplace_back(std::move(record));
+  facts.emplace_back(StorageReadable{state.volumes.readable()});
   for (cluster::BatchJob& job : state.jobs.All()) facts.emplace_back(std::move(job));
   return facts;
 }
@@ -71,7 +74,7 @@ bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vecto
       Pod pod = planned ? AsBound(*member.pod, *member.plan) : *member.pod;
       if (member.holds() && pod.bound_at == cluster::Time(0))
         pod.bound_at = gang.past.running_since().value_or(cluster::Time(0));
-      facts.emplace_back(std::move(pod));
+      facts.emplace_back(AsDeclared(std::move(pod)));
     }
     left -= CostOf(gang);
     last = next->first;
@@ -81,7 +84,7 @@ bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vecto
 
 void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts) {
   for (const PodUid& uid : state.cluster.HoldersOn(node)) {
-    if (!state.members.IsMember(uid)) facts.emplace_back(*state.cluster.FindPod(uid));
+    if (!state.members.IsMember(uid)) facts.emplace_back(AsDeclared(*state.cluster.FindPod(uid)));
   }
 }
 

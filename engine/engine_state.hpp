@@ -36,6 +36,7 @@
 #include "engine/shape_book.hpp"
 #include "engine/spec_table.hpp"
 #include "engine/unfenced.hpp"
+#include "engine/volume_table.hpp"
 #include "engine/work_queue.hpp"
 #include "engine/write_tracker.hpp"
 
@@ -54,6 +55,7 @@ struct EngineState {
   SpecTable specs;
   JobTable jobs;
   Quotas quotas;
+  VolumeTable volumes{cluster};
   NodeHealth health;
   EverFits ever_fits;
   UnfencedPods unfenced;

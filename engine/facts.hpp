@@ -15,6 +15,7 @@
 #include "cluster/priority_class.hpp"
 #include "cluster/provisioning_request.hpp"
 #include "cluster/resource_quota.hpp"
+#include "cluster/storage.hpp"
 #include "engine/orders.hpp"
 #include "queues/usage_record.hpp"
 
@@ -55,6 +56,15 @@ struct ResourceQuotaRemoved {
 struct ProvisioningRequestRemoved {
   cluster::ProvisioningRequestUid uid;
 };
+struct StorageRemoved {
+  cluster::StorageKind kind = cluster::StorageKind::kClaim;
+  cluster::ObjectKey key;  // `ns` of claims only
+};
+// Whether claims, volumes and classes are all read: else no pod is kept off nodes, or from its
+// start, for what is not known of them.
+struct StorageReadable {
+  bool readable = false;
+};
 // It is gone, or has ended.
 struct BatchJobRemoved {
   cluster::JobUid uid;
@@ -87,13 +97,12 @@ struct LearntRuns {
 };
 
 // An upserted record, the removal of one, or how far they can be trusted.
-using Fact =
-    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, PodWithdrawn,
-                 cluster::PodGroup, PodGroupRemoved, PodGroupUnserved, cluster::Namespace,
-                 NamespaceRemoved, cluster::PriorityClass, PriorityClassRemoved,
-                 cluster::DisruptionBudget, DisruptionBudgetRemoved, cluster::BatchJob,
-                 BatchJobRemoved, WatchStale, Unfenced, Fenced, StandingOrders,
-                 cluster::ResourceQuota, ResourceQuotaRemoved, LearntRuns, queues::UsageRecord,
-                 cluster::ProvisioningRequest, ProvisioningRequestRemoved>;
+using Fact = std::variant<
+    cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, PodWithdrawn, cluster::PodGroup,
+    PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved, cluster::PriorityClass,
+    PriorityClassRemoved, cluster::DisruptionBudget, DisruptionBudgetRemoved, cluster::BatchJob,
+    BatchJobRemoved, WatchStale, Unfenced, Fenced, StandingOrders, cluster::ResourceQuota,
+    ResourceQuotaRemoved, LearntRuns, queues::UsageRecord, cluster::ProvisioningRequest,
+    ProvisioningRequestRemoved, cluster::StorageRecord, StorageRemoved, StorageReadable>;
 
 }  // namespace muster::engine

@@ -12,6 +12,7 @@
 #include "engine/provisioning.hpp"
 #include "engine/restart_window.hpp"
 #include "engine/setback.hpp"
+#include "engine/volumes.hpp"
 
 namespace muster::engine {
 
@@ -71,6 +72,7 @@ void ApplyJob(EngineState& state, const cluster::BatchJob& job) {
     Pod pod = *state.cluster.FindPod(uid);
     pod.phase = cluster::PodPhase::kSucceeded;
     state.cluster.Upsert(std::move(pod));
+    FollowVolumes(state, *state.cluster.FindPod(uid));
     TouchGangOf(state, uid);
   }
 }
@@ -95,6 +97,7 @@ void ForgetPod(EngineState& state, const PodUid& uid) {
   state.jobs.Forget(uid);
   state.health.ForgetPod(uid);
   state.hami_turns.ForgetPod(uid);
+  ForgetVolumes(state, uid);
 }
 
 // What was known of a pod, and a record that says otherwise and cannot be right: a pod is bound
@@ -247,6 +250,9 @@ struct Visitor {
   void operator()(const ProvisioningRequestRemoved& removed) const {
     RemoveRequest(state, removed.uid, now);
   }
+  void operator()(const cluster::StorageRecord& record) const { ApplyStorage(state, record); }
+  void operator()(const StorageRemoved& removed) const { RemoveStorage(state, removed); }
+  void operator()(const StorageReadable& told) const { ApplyStorageReadable(state, told); }
   void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders); }
   void operator()(const LearntRuns& learnt) const { state.run_history.Adopt(learnt); }
   void operator()(const queues::UsageRecord& record) const {
@@ -296,7 +302,6 @@ void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
 
 // The pod as the fact has it, less what cannot be right. False: the fact says nothing new.
 bool Prepare(EngineState& state, Pod& pod) {
-  pod.spec = state.specs.Intern(std::move(pod.spec));
   pod.labels = state.specs.Intern(pod.labels);
   const Pod* known = state.cluster.FindPod(pod.uid);
   // It is charged where its gang is, which is settled next.
@@ -314,6 +319,7 @@ bool Prepare(EngineState& state, Pod& pod) {
     }
   }
   if (pod.deleting && !pod.terminal()) state.jobs.DeletionRequested(pod);
+  CompleteSpec(state, pod);
   return true;
 }
 
@@ -380,6 +386,7 @@ void ApplyPod(EngineState& state, Pod pod, Time now) {
   }
   NoteStart(state, *now_known);
   if (before.node.valid() && now_known->terminal()) NoteChange(state);
+  FollowVolumes(state, *now_known);
   if (now_known->hami_turn != before.turn) TouchTurns(state, before.node);
   if (!now_known->bound()) return;
   // A pod that another scheduler bound may have taken what was reserved,

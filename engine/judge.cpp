@@ -73,6 +73,7 @@ class GangJudge {
   Verdict Partial();
   Verdict Unbound();
   Reason WithoutGroup() const;
+  std::string WhyLost() const;
   Reason Missing(int64_t lacks) const;
   Verdict Incomplete(int64_t lacks);
   std::string ReleasedLater() const;
@@ -319,11 +320,15 @@ Verdict GangJudge::Partial() {
     return Final(Is(around_.namespace_bar) ? GangState::kDegraded : GangState::kRunning,
                  around_.namespace_bar);
   }
-  return Final(
-      GangState::kDegraded,
-      late ? course().setback
-           : Because(ReasonCode::kMembersLost, have, need,
-                     course().obstacle.empty() ? around_.quota_bar.detail : course().obstacle));
+  return Final(GangState::kDegraded,
+               late ? course().setback : Because(ReasonCode::kMembersLost, have, need, WhyLost()));
+}
+
+// Why nobody comes in the place of lost members, as far as that is known.
+std::string GangJudge::WhyLost() const {
+  const std::string& obstacle = verdict_.course.obstacle;
+  if (!obstacle.empty()) return obstacle;
+  return Is(around_.volume_bar) ? around_.volume_bar.detail : around_.quota_bar.detail;
 }
 
 // Nothing is bound: the gang starts as a whole or not at all, and pauses as a whole.
@@ -360,6 +365,12 @@ Verdict GangJudge::Unbound() {
 Reason GangJudge::Missing(int64_t lacks) const {
   const Tally& tally = gang_.tally;
   const int64_t here = tally.pending + tally.succeeded + tally.bound;
+  if (Is(around_.volume_bar)) {
+    Reason reason = around_.volume_bar;
+    reason.have = here;
+    reason.need = here + lacks;
+    return reason;
+  }
   if (Need(gang_, Counting::kPresent) == 0) {
     return Because(
         tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers, here,

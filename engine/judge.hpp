@@ -45,6 +45,7 @@ struct Surroundings {
   Reason evicted_bar = {};            // it was evicted, and its queue does not start it again
   Reason fence_bar = {};              // a pod of it is not fenced
   Reason quota_bar = {};              // why members that it lacks cannot be created
+  Reason volume_bar = {};             // why members may not start because of their volumes
   std::string other_schedulers = {};  // whom pods of its group name that are no members
   std::string stale_resources = {};   // see WatchStale
   bool plan_holds = true;             // every planned node still takes its member

@@ -106,6 +106,10 @@ struct Member {
     return !pod->bound() && !pod->terminal() && !may_be_bound() &&
            (!pod->defect.empty() || (ours && !pod->spec->unplanned_devices.empty()));
   }
+  // It is Muster's to place, and no node can take it before its volumes are ready.
+  bool awaits_volumes() const {
+    return ours && pod->awaits_volumes() && !pod->bound() && !pod->terminal() && !may_be_bound();
+  }
 };
 
 }  // namespace muster::engine

@@ -38,7 +38,8 @@ Headcount There(const Gang& gang, Counting counting) {
   if (counting == Counting::kPlanned) have.members += tally.planned;
   if (counting >= Counting::kReady) have.members += tally.pending;
   if (counting == Counting::kPresent)
-    have.members += tally.pausing + tally.gated_by_others + tally.others_pending;
+    have.members +=
+        tally.pausing + tally.gated_by_others + tally.awaits_volumes + tally.others_pending;
   return have;
 }
 
@@ -130,7 +131,8 @@ bool IsThere(const Member& member, Counting counting) {
     case Counting::kPlanned:
       return member.planned();
     case Counting::kReady:
-      return member.ours && !pod.gated_by_others() && !member.plan->pauses_until;
+      return member.ours && !pod.gated_by_others() && !member.awaits_volumes() &&
+             !member.plan->pauses_until;
     case Counting::kPresent:
       return true;
   }

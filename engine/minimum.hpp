@@ -56,7 +56,8 @@ int64_t Lack(const cluster::Headcount& minimum, const cluster::Headcount& heads)
 //   kBound    bound, or succeeded
 //   kArrived  and those at Bind
 //   kPlanned  kBound, and those with a plan
-//   kReady    and those free of other controllers' gates that are not pausing
+//   kReady    and those free of other controllers' gates, with volumes that are ready, that are not
+//             pausing
 //   kPresent  and those that exist and are not leaving
 enum class Counting { kBound, kArrived, kPlanned, kReady, kPresent };
 

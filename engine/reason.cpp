@@ -25,6 +25,8 @@ constexpr auto kNames = std::to_array<Names>({
     {ReasonCode::kResourceQuota, "ResourceQuota",
      "a ResourceQuota of its namespace leaves no room for the members that are missing",
      "pods exist"},
+    {ReasonCode::kVolumesNotReady, "VolumesNotReady", "the volumes of members are not ready",
+     "pods are ready to start"},
     {ReasonCode::kGatedByOthers, "GatedByOthers",
      "other controllers' scheduling gates hold members back", "pods are free of them"},
     {ReasonCode::kOtherScheduler, "OtherScheduler", "not all members exist", "pods exist"},

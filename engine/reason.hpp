@@ -20,6 +20,7 @@ enum class ReasonCode {
   kPodGroupMissing,    // pods name a PodGroup that does not exist
   kWaitingForMembers,  // have < need pods exist
   kResourceQuota,      // the same, and the quota in `detail` lets no more be created
+  kVolumesNotReady,    // have < need pods are ready: a claim of the one in `detail` is not
   kGatedByOthers,      // have < need pods are free of other controllers' scheduling gates
   kOtherScheduler,     // the same, and pods of its group name another scheduler, see `detail`
   kPlacedByOthers,     // have < need pods are Muster's to place or bound: others place the rest

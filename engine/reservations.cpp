@@ -79,6 +79,7 @@ void Reservations::Settle(Member& member) {
     if (member.malformed()) {
       why = (pod.defect.empty() ? "muster: " : "muster: the pod is malformed: ") + DefectOf(pod);
     }
+    if (member.awaits_volumes()) why = "muster: " + pod.volumes->bar;
     if (pod.bound()) {
       const bool as_asked = plan.node.empty() || plan.node == pod.node_name;
       why = as_asked ? "" : "muster: the pod was bound to node " + pod.node_name;

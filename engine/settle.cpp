@@ -27,6 +27,7 @@
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
 #include "engine/unknown_gang.hpp"
+#include "engine/volumes.hpp"
 
 namespace muster::engine {
 
@@ -43,6 +44,7 @@ Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Ti
   around.evicted_bar = EvictedBar(state, gang);
   around.fence_bar = FenceBar(state, gang);
   around.quota_bar = QuotaBar(state.quotas, state.cluster, gang);
+  around.volume_bar = VolumeBar(gang);
   if (!gang.id.solo) around.other_schedulers = OtherSchedulersText(state, gang.id.key);
   around.stale_resources = state.stale_resources;
   around.victims = LookAtVictims(state, gang);

@@ -28,6 +28,8 @@ void CountWaiting(const Member& member, Tally& tally) {
     ++tally.gated_by_others;
   } else if (!member.ours) {
     ++tally.others_pending;
+  } else if (member.awaits_volumes()) {
+    ++tally.awaits_volumes;
   } else if (member.plan->pauses_until) {
     ++tally.pausing;
   } else {
@@ -47,7 +49,8 @@ void SettleMembers(EngineState& state, Gang& gang) {
     tally.of_muster += member.ours ? 1 : 0;
     tally.victims += makes_way ? 1 : 0;
     if (member.planned() && pod.node_name == member.plan->node) state.kubelet_picks.Count(member);
-    if (pod.bound() || pod.ending() || member.malformed()) state.reservations.Settle(member);
+    if (pod.bound() || pod.ending() || member.malformed() || member.awaits_volumes())
+      state.reservations.Settle(member);
     if (member.from_earlier_run) continue;
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kube/owner_reader.hpp"
+#include "kube/storage_kinds.hpp"
 
 namespace muster::kube {
 
@@ -79,6 +80,12 @@ void ClusterFeed::Start() {
     for (Resource& resource : Always()) Read(std::move(resource), apply, nullptr, ports_.warn);
     ReadIfAllowed(BatchJobResource(), nullptr);
     ReadIfAllowed(ResourceQuotaResource(), nullptr);
+    for (const StorageKindNames& names : StorageKinds()) {
+      Resource resource = StorageResource(names.kind);
+      const std::string path = resource.path;
+      ReadIfAllowed(std::move(resource), nullptr);
+      readers_.at(path).awaited = true;
+    }
   }
   discovery_ = std::thread([this] { Discover(); });
   ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });
@@ -428,6 +435,7 @@ cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
     OneSynced(false);
   }
   TellSilence();
+  TellStorageReadable();
   return now.steady + cluster::Duration(options_.look_every.count());
 }
 
@@ -436,6 +444,25 @@ void ClusterFeed::TellSilence() {
   const std::string silent = Silent();
   if (silent != silent_) Apply(engine::Fact(engine::WatchStale{silent}));
   silent_ = silent;
+}
+
+// What was read of claims, volumes and classes is of now, all of it.
+bool ClusterFeed::StorageIsReadable() const {
+  const MutexLock lock(mu_);
+  for (const StorageKindNames& names : StorageKinds()) {
+    const auto reader = readers_.find(std::string(names.path));
+    if (reader == readers_.end()) return false;
+    const Reflector& reflector = *reader->second.reflector;
+    if (!reflector.synced() || reflector.age() >= options_.stale_after) return false;
+  }
+  return true;
+}
+
+void ClusterFeed::TellStorageReadable() {
+  const MutexLock told(silence_mu_);
+  const bool readable = StorageIsReadable();
+  if (readable != storage_readable_) Apply(engine::Fact(engine::StorageReadable{readable}));
+  storage_readable_ = readable;
 }
 
 std::string ClusterFeed::Silent() const {
@@ -470,6 +497,7 @@ void ClusterFeed::OneSynced(bool patient) {
   }
   if (!missing.empty()) ports_.warn("not waited for any longer: " + missing);
   SettleParts();
+  TellStorageReadable();
   {
     const MutexLock lock(facts_mu_);
     TellAll(joiner_.Start());

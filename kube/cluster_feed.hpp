@@ -5,9 +5,10 @@
 //
 // Once all are listed, WatchStale facts name the resources of which nothing was heard for
 // `stale_after`, or that were not listed when a new leader asked for it. A kind of PodGroups that
-// cannot be listed holds up its own gangs, and the start for `patience` at most. Jobs and optional
-// kinds are worth having: no WatchStale is reported of them. Jobs are not waited for; of optional
-// kinds that are found before the start the first list is, until it fails, for `patience` at most.
+// cannot be listed holds up its own gangs, and the start for `patience` at most. Jobs, storage and
+// optional kinds are worth having: no WatchStale is reported of them; of storage StorageReadable
+// is. Jobs are not waited for; of storage and of optional kinds that are found before the start the
+// first list is, until it fails, for `patience` at most.
 //
 //   discover ──▶ podgroups.*,
 //                podgangs     ─┐
@@ -154,6 +155,8 @@ class ClusterFeed {
   bool Await(Awaited& awaited, const std::function<bool()>& go_on) MUSTER_REQUIRES(mu_);
   cluster::Time LookAtAges(const Clocks& now);
   void TellSilence();
+  bool StorageIsReadable() const;
+  void TellStorageReadable();
   std::string Silent() const;  // of which resources too little is known, for people
   // `patient`: PodGroups are waited for, too.
   void OneSynced(bool patient = true);
@@ -177,10 +180,11 @@ class ClusterFeed {
 
   mutable cluster::Mutex mu_;
   std::unique_ptr<StepThread> ages_;
-  std::vector<std::unique_ptr<StepThread>> owner_threads_;  // constant from Start on
-  cluster::Mutex silence_mu_;                               // before mu_ and facts_mu_
-  std::string silent_ MUSTER_GUARDED_BY(silence_mu_);       // as told
-  cluster::Time basics_since_ = cluster::Time::Never();     // listed; of the thread of ages_
+  std::vector<std::unique_ptr<StepThread>> owner_threads_;        // constant from Start on
+  cluster::Mutex silence_mu_;                                     // before mu_ and facts_mu_
+  std::string silent_ MUSTER_GUARDED_BY(silence_mu_);             // as told
+  bool storage_readable_ MUSTER_GUARDED_BY(silence_mu_) = false;  // likewise
+  cluster::Time basics_since_ = cluster::Time::Never();           // listed; of the thread of ages_
   cluster::CondVar stopped_;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   bool discovered_ MUSTER_GUARDED_BY(mu_) = false;

@@ -321,6 +321,21 @@ void AppendContainers(JsonWriter& json, const PodSpec& spec) {
   json.EndArray();
 }
 
+void AppendVolumes(JsonWriter& json, const cluster::PodVolumes& volumes) {
+  json.Key("volumes").BeginArray();
+  for (size_t i = 0; i < volumes.claims.size(); ++i) {
+    const cluster::ClaimUse& use = volumes.claims[i];
+    json.BeginObject().Key("name").Text(use.own ? use.name : "volume-" + std::to_string(i));
+    if (use.own) {
+      json.Key("ephemeral").BeginObject().EndObject();
+    } else {
+      json.Key("persistentVolumeClaim").BeginObject().Key("claimName").Text(use.name).EndObject();
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void AppendSpec(JsonWriter& json, const Pod& pod) {
   const PodSpec& spec = *pod.spec;
   json.Key("spec").BeginObject();
@@ -329,6 +344,7 @@ void AppendSpec(JsonWriter& json, const Pod& pod) {
     json.Key("name").Text("devices").EndObject().EndArray();
   }
   AppendContainers(json, spec);
+  if (pod.volumes != nullptr) AppendVolumes(json, *pod.volumes);
   if (!pod.node_name.empty()) json.Key("nodeName").Text(pod.node_name);
   AppendConstraints(json, spec);
   if (!spec.scheduler_name.empty()) json.Key("schedulerName").Text(spec.scheduler_name);

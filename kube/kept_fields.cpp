@@ -169,6 +169,9 @@ constexpr Kept kContainer[] = {kName, Object("resources", kResources), Value("re
 constexpr Kept kGroup[] = {Value("podGroupName")};
 constexpr Kept kGate[] = {kName};
 constexpr Kept kClaim[] = {kName, Value("resourceClaimTemplateName")};
+constexpr Kept kPodClaim[] = {Value("claimName")};
+constexpr Kept kPodVolume[] = {kName, Object("persistentVolumeClaim", kPodClaim),
+                               Object("ephemeral", {})};
 constexpr Kept kPodSpec[] = {
     List("containers", kContainer),
     List("initContainers", kContainer),
@@ -179,6 +182,7 @@ constexpr Kept kPodSpec[] = {
     Object("schedulingGroup", kGroup),
     List("schedulingGates", kGate),
     List("resourceClaims", kClaim),
+    List("volumes", kPodVolume),
     Value("priority"),
     Value("priorityClassName"),
     Value("preemptionPolicy"),
@@ -385,6 +389,38 @@ constexpr Kept kSliceSpec[] = {Value("driver"), Object("pool", kSlicePool), Valu
 constexpr Kept kResourceSlice[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
                                    Object("spec", kSliceSpec)};
 
+// PersistentVolumeClaims, PersistentVolumes, StorageClasses (storage_kinds.cpp).
+constexpr Kept kPodOwner[] = {Value("kind"), Value("uid"), Value("controller")};
+constexpr Kept kClaimAnnotations[] = {Value("volume.kubernetes.io/selected-node"),
+                                      Value("pv.kubernetes.io/bind-completed")};
+constexpr Kept kClaimMeta[] = {kName,
+                               kNamespace,
+                               kUid,
+                               kVersion,
+                               kCreated,
+                               kDeleted,
+                               Object("annotations", kClaimAnnotations),
+                               List("ownerReferences", kPodOwner)};
+constexpr Kept kClaimSpec[] = {Value("volumeName"), Value("storageClassName"),
+                               Values("accessModes")};
+constexpr Kept kClaimStatus[] = {Value("phase")};
+constexpr Kept kVolumeClaim[] = {kKind, kApiVersion, Object("metadata", kClaimMeta),
+                                 Object("spec", kClaimSpec), Object("status", kClaimStatus)};
+constexpr Kept kClaimRef[] = {kNamespace, kName};
+constexpr Kept kVolumeAffinity[] = {Object("required", kTerms)};
+constexpr Kept kVolumeSpec[] = {Value("storageClassName"), Object("claimRef", kClaimRef),
+                                Object("nodeAffinity", kVolumeAffinity)};
+constexpr Kept kVolume[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                            Object("spec", kVolumeSpec)};
+constexpr Kept kAllowedLabel[] = {Value("key"), Values("values")};
+constexpr Kept kAllowedTopology[] = {List("matchLabelExpressions", kAllowedLabel)};
+constexpr Kept kStorageClass[] = {kKind,
+                                  kApiVersion,
+                                  Object("metadata", kIdentityMeta),
+                                  Value("provisioner"),
+                                  Value("volumeBindingMode"),
+                                  List("allowedTopologies", kAllowedTopology)};
+
 // What a message says more than this is of no use in a log.
 constexpr size_t kMessage = size_t{64} << 10;
 constexpr Kept kStatus[] = {Value("code"), Value("message", kMessage)};
@@ -406,6 +442,9 @@ std::span<const Kept> NodeTopologyFields() { return kNodeTopology; }
 std::span<const Kept> ResourceSliceFields() { return kResourceSlice; }
 std::span<const Kept> ComputeDomainFields() { return kComputeDomain; }
 std::span<const Kept> ProvisioningRequestFields() { return kProvisioningRequest; }
+std::span<const Kept> VolumeClaimFields() { return kVolumeClaim; }
+std::span<const Kept> VolumeFields() { return kVolume; }
+std::span<const Kept> StorageClassFields() { return kStorageClass; }
 std::span<const Kept> IdentityFields() { return kIdentity; }
 std::span<const Kept> StatusFields() { return kStatus; }
 

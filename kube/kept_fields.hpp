@@ -25,6 +25,9 @@ std::span<const Kept> NodeTopologyFields();
 std::span<const Kept> ResourceSliceFields();
 std::span<const Kept> ComputeDomainFields();
 std::span<const Kept> ProvisioningRequestFields();
+std::span<const Kept> VolumeClaimFields();
+std::span<const Kept> VolumeFields();
+std::span<const Kept> StorageClassFields();
 
 // Who an object is, of whatever kind.
 std::span<const Kept> IdentityFields();

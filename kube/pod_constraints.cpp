@@ -84,18 +84,23 @@ std::vector<SelectorRequirement> ReadRequirements(const JsonView& list, Room& ro
   return requirements;
 }
 
+std::vector<NodeSelectorTerm> ReadTerms(const JsonView& list, Room& room) {
+  std::vector<NodeSelectorTerm> terms;
+  list.Items([&](const JsonView& term) {
+    if (!room.For({})) return;
+    terms.push_back({ReadRequirements(term.Get("matchExpressions"), room),
+                     ReadRequirements(term.Get("matchFields"), room)});
+  });
+  return terms;
+}
+
 void ReadAffinity(const JsonView& spec, NodeConstraints& constraints, Room& room) {
   const JsonView affinity = spec.Get("affinity");
   const JsonView node_affinity = affinity.Get("nodeAffinity");
   const JsonView required = node_affinity.Get("requiredDuringSchedulingIgnoredDuringExecution");
   if (!required.present()) return;
   constraints.has_affinity = true;
-  const JsonView terms = required.Get("nodeSelectorTerms");
-  terms.Items([&](const JsonView& term) {
-    if (!room.For({})) return;
-    constraints.affinity_terms.push_back({ReadRequirements(term.Get("matchExpressions"), room),
-                                          ReadRequirements(term.Get("matchFields"), room)});
-  });
+  constraints.affinity_terms = ReadTerms(required.Get("nodeSelectorTerms"), room);
 }
 
 Toleration ReadToleration(const JsonView& item) {
@@ -298,6 +303,13 @@ PodRules ReadPodRules(const JsonView& spec, const std::string& ns, const PodLabe
   if (!room.over()) return rules;
   TellTooMany(spec);
   return {};
+}
+
+std::vector<NodeSelectorTerm> ReadNodeSelectorTerms(const JsonView& terms) {
+  Room room;
+  std::vector<NodeSelectorTerm> read = ReadTerms(terms, room);
+  if (room.over()) return {};
+  return read;
 }
 
 std::vector<SelectorRequirement> ReadLabelSelector(const JsonView& selector) {

@@ -25,6 +25,9 @@ inline constexpr size_t kMaxConstraintBytes = size_t{64} << 10;
 // one.
 cluster::NodeConstraints ReadNodeConstraints(const JsonView& spec);
 
+// Terms of a required node affinity, of a volume's too. Beyond the same bounds there are none.
+std::vector<cluster::NodeSelectorTerm> ReadNodeSelectorTerms(const JsonView& terms);
+
 // The pod's labels, within the same bounds; those beyond them are left out.
 cluster::PodLabels ReadPodLabels(const JsonView& labels);
 

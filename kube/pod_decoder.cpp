@@ -220,6 +220,22 @@ void ReadGangWords(const JsonView& metadata, std::string_view ns, Pod& record) {
     record.gang_words = std::make_shared<const cluster::GangWords>(std::move(words));
 }
 
+// Of volumes that outlive their pods; null: it has none.
+std::shared_ptr<const cluster::PodVolumes> ReadVolumes(const JsonView& spec) {
+  cluster::PodVolumes read;
+  const JsonView volumes = spec.Get("volumes");
+  volumes.Items([&](const JsonView& volume) {
+    const JsonView claim = volume.Get("persistentVolumeClaim");
+    if (claim.present()) {
+      read.claims.push_back({std::string(claim.Get("claimName").Text()), false});
+    } else if (volume.Get("ephemeral").present()) {
+      read.claims.push_back({std::string(volume.Get("name").Text()), true});
+    }
+  });
+  if (read.claims.empty()) return nullptr;
+  return std::make_shared<const cluster::PodVolumes>(std::move(read));
+}
+
 }  // namespace
 
 std::vector<GpuIndex> ParseGpuIndices(std::string_view text) {
@@ -251,6 +267,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   spec.ExpectObject();
   record.labels = ReadPodLabels(labels);
   record.spec = ReadSpec(spec, metadata, record, options);
+  record.volumes = ReadVolumes(spec);
   record.pod_group = ReadPodGroupLink(spec, labels, annotations);
   if (!record.pod_group.empty()) {
     record.declared_min_member = ReadDeclaredMinMember(labels, annotations);

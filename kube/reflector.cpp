@@ -204,7 +204,7 @@ void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
   std::sort(gone.begin(), gone.end());
   for (const std::string& name : gone) {
     const auto found = uids_.find(name);
-    ports_.apply(Missing(found->second));
+    ports_.apply(Missing(found->second.empty() ? name : found->second));
     uids_.erase(found);
     ignored_.erase(name);
   }
@@ -220,7 +220,7 @@ bool Reflector::Unserved() const {
 
 void Reflector::ForgetUnserved() {
   std::vector<std::string> uids;
-  for (const auto& [name, uid] : uids_) uids.push_back(uid);
+  for (const auto& [name, uid] : uids_) uids.push_back(uid.empty() ? name : uid);
   std::sort(uids.begin(), uids.end());
   for (const std::string& uid : uids) ports_.apply(resource_.unserved(uid));
   uids_.clear();
@@ -262,7 +262,7 @@ void Reflector::Remove(const KeptObject& object) {
     uids_.erase(found);
     ignored_.erase(observed->name);
   }
-  ports_.apply(resource_.removed(observed->uid));
+  ports_.apply(resource_.removed(observed->uid.empty() ? observed->name : observed->uid));
 }
 
 Reflector::Next Reflector::Watch() {

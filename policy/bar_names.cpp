@@ -62,6 +62,14 @@ std::string Mismatch(const NodeSelectorTerm& term, const Node& node) {
   return parts.empty() ? "outside of its node affinity" : Join(parts, " and ");
 }
 
+// Empty: they are none, or too many to be told.
+std::string MismatchOfAny(const std::vector<NodeSelectorTerm>& terms, const Node& node) {
+  std::vector<std::string> parts;
+  if (terms.size() > kMostTerms) return {};
+  for (const NodeSelectorTerm& term : terms) parts.push_back(Mismatch(term, node));
+  return Join(parts, ", and ");
+}
+
 std::string Untolerated(const NodeConstraints& constraints, const Node& node, bool passing) {
   std::vector<std::string> parts;
   for (const Taint& taint : node.taints) {
@@ -96,11 +104,13 @@ std::string MismatchText(const NodeConstraints& constraints, const Node& node) {
       selector.match_expressions.begin(), selector.match_expressions.end(),
       [&](const SelectorRequirement& one) { return cluster::Matches(one, node.labels); });
   if (!selected) return Mismatch(selector, node);
-  if (constraints.affinity_terms.size() > kMostTerms) return "outside of its node affinity";
-  std::vector<std::string> terms;
-  for (const NodeSelectorTerm& term : constraints.affinity_terms)
-    terms.push_back(Mismatch(term, node));
-  return terms.empty() ? "outside of its node affinity" : Join(terms, ", and ");
+  for (const std::vector<NodeSelectorTerm>& places : constraints.volume_places) {
+    if (cluster::MatchesAny(places, node.name, node.labels)) continue;
+    const std::string why = MismatchOfAny(places, node);
+    return "out of reach of its volumes" + (why.empty() ? "" : " (" + why + ")");
+  }
+  const std::string why = MismatchOfAny(constraints.affinity_terms, node);
+  return why.empty() ? "outside of its node affinity" : why;
 }
 
 uint32_t BarNames::NumberOf(std::string name) {

@@ -31,8 +31,8 @@ class KubeScheduler::Impl : public std::enable_shared_from_this<Impl> {
 
   void Start() {
     informer_ = std::make_unique<Informer>(
-        loop_, api_, Kinds{.nodes = true, .pods = true}, options_.watch, options_.seed,
-        [this](const WatchEvent& event) { OnEvent(event); }, [this] { Settle(); });
+        loop_, api_, Kinds{.nodes = true, .pods = true, .others = true}, options_.watch,
+        options_.seed, [this](const WatchEvent& event) { OnEvent(event); }, [this] { Settle(); });
   }
 
   void Stir() {
@@ -99,6 +99,10 @@ bool KubeScheduler::Impl::Responsible(const cluster::Pod& pod) const {
 void KubeScheduler::Impl::OnEvent(const WatchEvent& event) {
   if (const NodePtr* node = std::get_if<NodePtr>(&event.object)) OnNode(event.change, *node);
   if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) OnPod(event.change, *pod);
+  const OtherPtr* other = std::get_if<OtherPtr>(&event.object);
+  if (other == nullptr || (*other)->storage == nullptr) return;
+  cache_.volumes().OnStorage(event.change, **other);
+  queue_.Stir(true, loop_.now());
 }
 
 void KubeScheduler::Impl::OnNode(Change change, const NodePtr& node) {

@@ -44,6 +44,9 @@ std::string NotAsked(const std::vector<const NodeInfo*>& nodes,
 }  // namespace
 
 Choice NodeChooser::Choose(const Pod& pod) {
+  if (const std::string why = cache_.volumes().Refuses(pod); !why.empty())
+    return {Choice::Kind::kNone, "", false,
+            "0/" + std::to_string(cache_.nodes().size()) + " nodes are available: " + why + "."};
   if (const NodeInfo* node = TryNominated(pod)) {
     return {Choice::Kind::kNode, node->record->node.name, false, ""};
   }

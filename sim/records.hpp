@@ -14,6 +14,7 @@
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
 #include "cluster/provisioning_request.hpp"
+#include "cluster/storage.hpp"
 #include "engine/node_ask.hpp"
 
 namespace muster::sim {
@@ -79,13 +80,15 @@ struct JobRecord {
   bool gave_up = false;
 };
 
-// An object of a kind of which the simulation knows nothing: who watches it can read it.
+// An object of a kind of which the simulation knows nothing, storage aside: who watches it can read
+// it.
 struct OtherRecord {
   std::string kind;  // "NodeResourceTopology"
   cluster::ObjectKey key;
   std::string json;  // as it was submitted: without uid
   std::string uid;
   int64_t resource_version = 0;
+  std::shared_ptr<const cluster::StorageRecord> storage = nullptr;  // it is a claim, a volume, …
 };
 
 // What Muster asks cluster-autoscaler for. It names its pods' specs here, not PodTemplates.

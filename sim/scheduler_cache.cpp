@@ -43,6 +43,8 @@ const char* ToString(Fit fit) {
       return "node(s) had untolerated taint(s)";
     case Fit::kAffinity:
       return "node(s) didn't match Pod's node affinity/selector";
+    case Fit::kVolumes:
+      return "node(s) had volume node affinity conflict";
     case Fit::kPods:
       return "Too many pods";
     case Fit::kCpu:
@@ -147,6 +149,7 @@ void SchedulerCache::Hold(const cluster::Pod& pod, const std::string& node) {
     Count(pod, -1);
   }
   Count(pod, 1);
+  volumes_.Hold(pod);
   at->second = {index, Request(*pod.spec), pod};
   infos_[index]->requested += at->second.request;
 }
@@ -156,6 +159,7 @@ bool SchedulerCache::Release(const PodUid& pod) {
   if (found == held_.end()) return false;
   infos_[found->second.node]->requested -= found->second.request;
   Count(found->second.record, -1);
+  volumes_.Release(pod);
   held_.erase(found);
   return true;
 }
@@ -188,6 +192,7 @@ Fit SchedulerCache::Check(const cluster::Pod& pod, const NodeInfo& node) const {
   if (node.record == nullptr) return Fit::kNoNode;
   const Fit fit = CheckNode(pod, node.record->node);
   if (fit != Fit::kFits) return fit;
+  if (!volumes_.Reaches(pod, node.record->node)) return Fit::kVolumes;
   const Amounts request = Request(*pod.spec);
   Amounts expected;
   for (const NodeInfo::Nominated& one : node.nominated) {

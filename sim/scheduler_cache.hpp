@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/records.hpp"
+#include "sim/volume_rules.hpp"
 
 namespace muster::sim {
 
@@ -50,6 +51,7 @@ enum class Fit {
   kUnschedulable,
   kTaints,
   kAffinity,
+  kVolumes,
   kPods,
   kCpu,
   kMemory,
@@ -62,7 +64,7 @@ enum class Fit {
   kPodAntiAffinity,
   kExistingAntiAffinity
 };
-inline constexpr int kFitKinds = 17;
+inline constexpr int kFitKinds = 18;
 // As in kube-scheduler's messages ("Insufficient cpu").
 const char* ToString(Fit fit);
 
@@ -83,6 +85,8 @@ class SchedulerCache {
     std::vector<Nominated> nominated;
   };
 
+  VolumeRules& volumes() { return volumes_; }
+  const VolumeRules& volumes() const { return volumes_; }
   void SetNode(const NodePtr& node);
   void RemoveNode(const std::string& name);
   // The pod holds its requests on `node` (instead of wherever it held them before).
@@ -101,7 +105,8 @@ class SchedulerCache {
   // What the pod takes of a node, as this kube-scheduler counts it.
   Amounts Request(const cluster::PodSpec& spec) const { return RequestOf(spec, count_); }
   // The built-in checks. Pods nominated to the node, of equal or higher priority, are counted as if
-  // they ran there; then the node must do without them as well, since they may never come.
+  // they ran there; then the node must do without them as well, since they may never come. Of a pod
+  // that no rule of volumes refuses as such.
   Fit Check(const cluster::Pod& pod, const NodeInfo& node) const;
   // Some pod has rules among pods, by which more pods may mean more room.
   bool has_pod_rules() const { return ruled_ > 0; }
@@ -120,6 +125,7 @@ class SchedulerCache {
 
   const GpuCount count_;
   int64_t ruled_ = 0;  // held or nominated pods with rules among pods
+  VolumeRules volumes_;
   std::vector<std::unique_ptr<NodeInfo>> infos_;
   std::unordered_map<std::string, uint32_t> index_;  // into infos_, by name
   std::vector<const NodeInfo*> present_;

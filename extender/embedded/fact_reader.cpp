@@ -159,6 +159,8 @@ std::vector<engine::Fact> FactReader::Read(const sim::WatchEvent& event) {
     if (gone) jobs_.erase((*job)->uid);
     gone ? ForgetOwner(name, facts)
          : ReadOwner(name, {(*job)->json, (*job)->uid, (*job)->succeeded}, facts);
+  } else if (other != nullptr && (*other)->storage != nullptr) {
+    ReadStorage(**other, gone, facts);
   } else if (other != nullptr && !IsTold((*other)->kind)) {
     const OwnerName name{(*other)->kind, (*other)->key};
     gone ? ForgetOwner(name, facts) : ReadOwner(name, {(*other)->json, (*other)->uid, {}}, facts);
@@ -167,6 +169,17 @@ std::vector<engine::Fact> FactReader::Read(const sim::WatchEvent& event) {
   }
   ReadOwners(facts);
   return facts;
+}
+
+// Whoever gives this cluster no claims and no volumes need not give them for the pods that name
+// some.
+void FactReader::ReadStorage(const sim::OtherRecord& record, bool gone, Facts& facts) {
+  if (gone) {
+    facts.emplace_back(engine::StorageRemoved{cluster::KindOf(*record.storage), record.key});
+  } else {
+    facts.emplace_back(*record.storage);
+  }
+  if (!std::exchange(storage_readable_, true)) facts.emplace_back(engine::StorageReadable{true});
 }
 
 std::vector<engine::Fact> FactReader::SetGrouping(kube::GroupingSettings grouping) {

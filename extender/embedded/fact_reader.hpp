@@ -59,6 +59,7 @@ class FactReader {
   void ReadOwners(Facts& facts);
   void ReadOwner(const OwnerName& name, const OwnerText& text, Facts& facts);
   void ForgetOwner(const OwnerName& name, Facts& facts);
+  void ReadStorage(const sim::OtherRecord& record, bool gone, Facts& facts);
   // As kube::GroupingText.
   std::string GroupingText(const sim::PodRecord& record) const;
   kube::News NewsOf(const sim::WatchEvent& event) const;
@@ -70,6 +71,7 @@ class FactReader {
   kube::DeclaredGangs declared_;
   std::map<OwnerName, Owner> owners_;
   std::map<std::string, OwnerName> jobs_;  // by UID
+  bool storage_readable_ = false;          // and told so
 };
 
 }  // namespace muster::extender

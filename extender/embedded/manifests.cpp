@@ -21,6 +21,7 @@
 #include "kube/optional_kinds.hpp"
 #include "kube/owner_chain.hpp"
 #include "kube/resource_names.hpp"
+#include "kube/storage_kinds.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::extender {
@@ -155,6 +156,17 @@ Result<ManifestObject> ReadOptional(kube::OptionalKind kind, const Source& sourc
   return ManifestObject(std::move(record));
 }
 
+Result<ManifestObject> ReadStorage(cluster::StorageKind kind, const Source& source) {
+  Result<cluster::StorageRecord> storage = kube::DecodeStorage(kind, source.json, kManifest);
+  if (!storage.ok()) return storage.error();
+  sim::OtherRecord record;
+  record.kind = source.tree.TextAt("kind");
+  record.key = kube::KeyOf(*storage);
+  record.json = source.json;
+  record.storage = std::make_shared<const cluster::StorageRecord>(*std::move(storage));
+  return ManifestObject(std::move(record));
+}
+
 // A kind that grouping rules name.
 bool IsOwner(const YamlNode& tree) {
   const kube::OwnerKey key{tree.TextAt("apiVersion"), tree.TextAt("kind"), "", "", ""};
@@ -181,7 +193,7 @@ bool IsMadeHere(const YamlNode& object) {
   const bool of_project = slash != std::string::npos && version.find('.') < slash;
   if (of_project && (kind == "Node" || kind == "Pod" || kind == "Job")) return false;
   return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() ||
-         kube::FindOptionalKind(kind) != nullptr;
+         kube::FindOptionalKind(kind) != nullptr || kube::FindStorageKind(kind).has_value();
 }
 
 Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& warnings) {
@@ -205,11 +217,13 @@ Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& w
   }
   if (const auto* names = kube::FindOptionalKind(kind))
     return ReadOptional(names->kind, source, warnings);
+  if (const auto storage = kube::FindStorageKind(kind)) return ReadStorage(*storage, source);
   // Nothing makes the pods of such an object here: handed in by itself it would do nothing.
   if (source.malformed == Malformed::kKept && IsOwner(source.tree)) return ReadOwner(source);
   return Error{Code::kInvalidArgument,
                "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, PriorityClass, "
-               "NodeResourceTopology, ComputeDomain or ResourceSlice, found \"" +
+               "NodeResourceTopology, ComputeDomain, ResourceSlice, PersistentVolumeClaim, "
+               "PersistentVolume or StorageClass, found \"" +
                    kind + "\"",
                "kind"};
 }

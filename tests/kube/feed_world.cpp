@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kube/decode.hpp"
+#include "kube/storage_kinds.hpp"
 
 namespace muster::kube {
 
@@ -233,6 +234,19 @@ void FeedWorld::Note(const engine::Fact& fact) {
     line = gone->uid.text().starts_with(kDeclaredUidPrefix) ? "declared gang removed"
                                                             : "podgroup removed";
   }
+  const auto kind_of = [](cluster::StorageKind kind) {
+    return std::string(StorageKinds()[static_cast<size_t>(kind)].object);
+  };
+  if (const auto* storage = std::get_if<cluster::StorageRecord>(&fact)) {
+    const cluster::ObjectKey key = KeyOf(*storage);
+    line = kind_of(cluster::KindOf(*storage)) + " " + (key.ns.empty() ? key.name : key.ToString());
+  }
+  if (const auto* gone = std::get_if<engine::StorageRemoved>(&fact)) {
+    const cluster::ObjectKey& key = gone->key;
+    line = kind_of(gone->kind) + " " + (key.ns.empty() ? key.name : key.ToString()) + " removed";
+  }
+  if (const auto* told = std::get_if<engine::StorageReadable>(&fact))
+    line = told->readable ? "storage readable" : "storage not readable";
   if (const auto* pod = std::get_if<engine::PodWithdrawn>(&fact))
     line = "withdrawn pod " + pod->uid.text();
   if (std::holds_alternative<engine::PodGroupUnserved>(fact)) line = "podgroup forgotten";

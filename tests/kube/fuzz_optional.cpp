@@ -1,5 +1,5 @@
-// Any bytes, a line an object: objects of the optional kinds decode or are refused, and what they
-// say of a node, in any order, leaves it with a matrix that can be read, or none.
+// Any bytes, a line an object: objects of the optional and storage kinds decode or are refused, and
+// what they say of a node, in any order, leaves it with a matrix that can be read, or none.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +10,7 @@
 #include "kube/kept_object.hpp"
 #include "kube/node_parts.hpp"
 #include "kube/resource.hpp"
+#include "kube/storage_kinds.hpp"
 #include "topology/machine.hpp"
 
 namespace muster::kube {
@@ -52,6 +53,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       kube::NodeTopologyResource("topology.node.k8s.io/v1alpha2"),
       kube::ComputeDomainResource("resource.nvidia.com/v1beta1"),
       kube::ResourceSliceResource("resource.k8s.io/v1"),
+      kube::StorageResource(muster::cluster::StorageKind::kClaim),
+      kube::StorageResource(muster::cluster::StorageKind::kVolume),
+      kube::StorageResource(muster::cluster::StorageKind::kClass),
   };
   kube::NodeParts parts;
   parts.Join(kube::NodeWithGpus(), false);

@@ -214,6 +214,12 @@ Pod RandomPod(Dice& dice) {
   pod.resource_version = dice.OneIn(5) ? 0 : dice.From(1, INT64_MAX);
   pod.defect = dice.OneIn(4) ? dice.Word() : "";
   pod.handed_over = dice.OneIn(3);
+  if (dice.OneIn(4)) {
+    cluster::PodVolumes volumes;
+    for (int64_t i = dice.From(1, 3); i > 0; --i)
+      volumes.claims.push_back({dice.Word(), dice.OneIn(3)});
+    pod.volumes = std::make_shared<const cluster::PodVolumes>(std::move(volumes));
+  }
   if (dice.OneIn(3)) pod.preemptible = dice.OneIn(2);
   if (dice.OneIn(3)) {
     pod.run_times = std::make_shared<const cluster::RunTimes>(
@@ -249,7 +255,9 @@ bool Same(const Pod& a, const Pod& b) {
          (a.run_times == nullptr) == (b.run_times == nullptr) &&
          (a.run_times == nullptr || *a.run_times == *b.run_times) &&
          (a.unschedulable == nullptr) == (b.unschedulable == nullptr) &&
-         (a.unschedulable == nullptr || *a.unschedulable == *b.unschedulable);
+         (a.unschedulable == nullptr || *a.unschedulable == *b.unschedulable) &&
+         (a.volumes == nullptr) == (b.volumes == nullptr) &&
+         (a.volumes == nullptr || a.volumes->claims == b.volumes->claims);
 }
 
 TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]") {

@@ -11,6 +11,7 @@
 #include "config/shipped_profiles.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "kube/optional_kinds.hpp"
+#include "kube/storage_kinds.hpp"
 
 namespace muster::testing {
 
@@ -329,6 +330,10 @@ Status Script::Delete(const std::string& kind, const std::string& name) {
                             names->kind == kube::OptionalKind::kProvisioningRequests;
     return api.DeleteOther(sim::Actor::kUser, kind,
                            namespaced ? key : cluster::ObjectKey{"", name});
+  }
+  if (const auto storage = kube::FindStorageKind(kind)) {
+    const bool claim = *storage == cluster::StorageKind::kClaim;
+    return api.DeleteOther(sim::Actor::kUser, kind, claim ? key : cluster::ObjectKey{"", name});
   }
   if (api.FindOther(kind, key) != nullptr) return api.DeleteOther(sim::Actor::kUser, kind, key);
   const sim::PodPtr pod = api.FindPod(key);

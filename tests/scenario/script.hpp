@@ -15,6 +15,7 @@
 //   run 10s                        lets time pass
 //   delete pod|podgroup|job|node NAME
 //   delete NodeResourceTopology|ComputeDomain|ResourceSlice NAME
+//   delete PersistentVolumeClaim|PersistentVolume|StorageClass NAME
 //   kube-scheduler-refuses PODS NODE|all WORDS…   its checks turn pods down whose names begin so
 //   kube-scheduler-accepts PODS    no more
 //   cordon NODE | uncordon NODE | unready NODE | ready NODE

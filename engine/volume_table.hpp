@@ -1,0 +1,110 @@
+// VolumeTable: the claims, volumes and classes of the cluster, and what pods need because of their
+// claims (internal to engine/). Guarded by Scheduler.
+//
+// 1. What kube-scheduler's VolumeBinding and VolumeRestrictions plugins demand is what a pod needs
+//    here; but how large a volume is, its selector and how many a node may have are left to them.
+//    What a pod needs becomes part of its spec, so that planner, victims, estimates and reasons see
+//    the same (ApplyPod).
+// 2. While claims, volumes or classes cannot be read, no pod needs anything.
+// 3. A record is known by its name. Classes and places that are equal are kept once: most volumes
+// of
+//    a cluster are in a few places.
+//
+// A restart forgets them; they are told again.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/pod.hpp"
+#include "cluster/shared_values.hpp"
+#include "cluster/storage.hpp"
+
+namespace muster::cluster {
+class ClusterState;
+}
+
+namespace muster::engine {
+
+class VolumeTable {
+ public:
+  using Places = std::vector<cluster::NodeSelectorTerm>;
+  // What a pod needs beside what it says itself.
+  struct Needs {
+    std::vector<Places> places;  // as NodeConstraints::volume_places
+    std::string bar;             // why it may not start at all
+  };
+  using PodUids = std::vector<cluster::PodUid>;
+
+  // `cluster`: where pods are looked up. It outlives this.
+  explicit VolumeTable(const cluster::ClusterState& cluster) : cluster_(cluster) {}
+
+  // Each returns the pods that may need something else now, in order.
+  PodUids SetReadable(bool readable);
+  PodUids Upsert(const cluster::StorageRecord& record);
+  PodUids Remove(cluster::StorageKind kind, const cluster::ObjectKey& key);
+  // The pod is as ClusterState has it now.
+  PodUids Follow(const cluster::Pod& pod);
+  PodUids Forget(const cluster::PodUid& pod);
+
+  bool readable() const { return readable_; }
+  Needs NeedsOf(const cluster::Pod& pod) const;
+  std::vector<cluster::StorageRecord> All() const;
+
+ private:
+  using Text = std::shared_ptr<const std::string>;
+  // What few claims have.
+  struct Rest {
+    std::string owner_pod;
+    std::string selected_node;
+    auto operator<=>(const Rest&) const = default;
+  };
+  struct Claim {
+    std::string volume;
+    Text storage_class;
+    std::unique_ptr<Rest> rest;
+    bool bound = false;
+    bool lost = false;
+    bool deleting = false;
+    bool single_pod = false;
+  };
+  struct Volume {
+    Text storage_class;
+    std::string claim;  // "namespace/name"; empty: none
+    std::shared_ptr<const Places> places;
+  };
+  struct Use {
+    std::vector<cluster::ObjectKey> claims;
+    bool holds = false;  // bound, and not ended
+  };
+
+  PodUids UpsertClaim(const cluster::VolumeClaim& claim);
+  PodUids UpsertVolume(const cluster::Volume& volume);
+  PodUids UpsertClass(const cluster::StorageClass& one);
+  PodUids RemoveVolume(const std::string& name);
+  // Of those, the pods.
+  PodUids UsersOf(const cluster::ObjectKey& claim) const;
+  PodUids UsersOfClass(const std::string& storage_class) const;
+  PodUids UsersOfVolume(const Volume& volume) const;
+  PodUids RivalsOf(const cluster::PodUid& pod, const Use& use) const;
+  const cluster::Pod* PodBefore(const cluster::Pod& pod, const cluster::ObjectKey& claim) const;
+  // What one claim adds; why it keeps the pod from starting, or nothing.
+  std::string Add(const cluster::Pod& pod, const cluster::ClaimUse& use, Needs& needs) const;
+  std::string AddUnbound(const cluster::ObjectKey& key, const Claim& claim, Needs& needs) const;
+
+  const cluster::ClusterState& cluster_;
+  bool readable_ = false;
+  cluster::SharedValues<std::string> texts_;
+  cluster::SharedValues<Places> places_;
+  std::map<cluster::ObjectKey, Claim> claims_;
+  std::map<std::string, Volume> volumes_;
+  std::map<std::string, cluster::StorageClass> classes_;
+  std::map<cluster::ObjectKey, std::set<cluster::PodUid>> users_;
+  std::map<cluster::PodUid, Use> uses_;
+};
+
+}  // namespace muster::engine

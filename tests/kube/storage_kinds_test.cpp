@@ -1,0 +1,148 @@
+// Claims, volumes and classes as the API server shows them, and how a feed reads them.
+#include "kube/storage_kinds.hpp"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <string>
+
+#include "kube/kept_object.hpp"
+#include "tests/kube/feed_world.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::SelectorOperator;
+using cluster::StorageKind;
+
+template <typename Record>
+Record DecodedStorage(StorageKind kind, const std::string& json) {
+  const auto decoded = DecodeStorage(kind, json);
+  INFO((decoded.ok() ? "" : decoded.error().ToString()));
+  REQUIRE(decoded.ok());
+  CHECK(cluster::KindOf(*decoded) == kind);
+  return std::get<Record>(*decoded);
+}
+
+std::string ClaimText(const std::string& rest, const std::string& meta = "") {
+  return R"({"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":"data",)"
+         R"("namespace":"team","uid":"u","resourceVersion":"7")" +
+         meta + "}" + rest + "}";
+}
+
+TEST_CASE("a claim says whether it is bound, to what and for whom", "[kube][decode][storage]") {
+  const auto claim = DecodedStorage<cluster::VolumeClaim>(
+      StorageKind::kClaim,
+      ClaimText(R"(,"spec":{"accessModes":["ReadWriteOncePod"],"storageClassName":"fast",
+                "volumeName":"pv-1","resources":{"requests":{"storage":"1Gi"}}},
+                "status":{"phase":"Bound","capacity":{"storage":"1Gi"}})",
+                R"(,"deletionTimestamp":"2026-01-02T03:04:05Z","annotations":{
+                "volume.kubernetes.io/selected-node":"n1"},"ownerReferences":[
+                {"kind":"StatefulSet","uid":"s","controller":false},
+                {"kind":"Pod","uid":"pod-uid","controller":true}])"));
+  CHECK(claim == cluster::VolumeClaim{
+                     {"team", "data"}, "pv-1", "fast", "pod-uid", "n1", true, false, true, true});
+  // The controller writes the phase a moment after the binding, which is what kube-scheduler reads.
+  const std::string completed = R"(,"annotations":{"pv.kubernetes.io/bind-completed":"yes"})";
+  const std::string chosen = R"(,"spec":{"volumeName":"pv-1"},"status":{"phase":"Pending"})";
+  CHECK(DecodedStorage<cluster::VolumeClaim>(StorageKind::kClaim, ClaimText(chosen, completed))
+            .bound);
+  CHECK_FALSE(DecodedStorage<cluster::VolumeClaim>(StorageKind::kClaim, ClaimText(chosen)).bound);
+  const auto lost = DecodedStorage<cluster::VolumeClaim>(StorageKind::kClaim,
+                                                         ClaimText(R"(,"spec":{"volumeName":"pv-1",
+          "accessModes":["ReadWriteOnce","ReadWriteMany"]},"status":{"phase":"Lost"})"));
+  CHECK(lost.lost);
+  CHECK_FALSE(DecodeStorage(StorageKind::kClaim, std::string_view("{}")).ok());
+  CHECK_FALSE(DecodeStorage(StorageKind::kVolume, ClaimText("")).ok());
+}
+
+TEST_CASE("a volume says where it is and whose", "[kube][decode][storage]") {
+  const auto volume = DecodedStorage<cluster::Volume>(
+      StorageKind::kVolume,
+      R"({"metadata":{"name":"pv-1","uid":"u"},"spec":{"storageClassName":"fast",
+          "csi":{"driver":"csi.example.com","volumeHandle":"h"},
+          "claimRef":{"namespace":"team","name":"data","uid":"c"},"nodeAffinity":{"required":{
+          "nodeSelectorTerms":[{"matchExpressions":[{"key":"zone","operator":"In",
+          "values":["a","b"]}]}]}}}})");
+  CHECK(volume.claim == cluster::ObjectKey{"team", "data"});
+  REQUIRE(volume.places.size() == 1);
+  CHECK(volume.places[0].match_expressions[0] ==
+        cluster::SelectorRequirement{"zone", SelectorOperator::kIn, {"a", "b"}});
+  const auto plain = DecodedStorage<cluster::Volume>(
+      StorageKind::kVolume, R"({"metadata":{"name":"pv-2","uid":"u"},"spec":{}})");
+  CHECK(plain.places.empty());
+  CHECK(plain.claim.name.empty());
+}
+
+TEST_CASE("a class says when and where its volumes are made", "[kube][decode][storage]") {
+  const auto late = DecodedStorage<cluster::StorageClass>(
+      StorageKind::kClass,
+      R"({"metadata":{"name":"late","uid":"u"},"provisioner":"csi.example.com",
+          "volumeBindingMode":"WaitForFirstConsumer","allowedTopologies":[
+          {"matchLabelExpressions":[{"key":"zone","values":["a"]}]},{}]})");
+  CHECK(late.waits_for_pod);
+  CHECK(late.provisioner == "csi.example.com");
+  REQUIRE(late.places.size() == 1);
+  CHECK(late.places[0].match_expressions[0].values == std::vector<std::string>{"a"});
+  CHECK_FALSE(
+      DecodedStorage<cluster::StorageClass>(
+          StorageKind::kClass, R"({"metadata":{"name":"fast","uid":"u"},"provisioner":"x"})")
+          .waits_for_pod);
+}
+
+TEST_CASE("a pod names its claims, and those that are made for it", "[kube][decode][storage]") {
+  const auto pod = DecodePod(R"({"metadata":{"name":"p","namespace":"team","uid":"u"},"spec":{
+      "containers":[{"name":"main"}],"volumes":[{"name":"kube-api-access","projected":{}},
+      {"name":"a","persistentVolumeClaim":{"claimName":"data"}},
+      {"name":"scratch","ephemeral":{"volumeClaimTemplate":{"spec":{}}}}]}})");
+  REQUIRE(pod.ok());
+  REQUIRE(pod->volumes != nullptr);
+  CHECK(pod->volumes->claims == std::vector<cluster::ClaimUse>{{"data", false}, {"scratch", true}});
+  CHECK(pod->volumes->claims[1].Of("p") == "p-scratch");
+  CHECK(DecodePod(R"({"metadata":{"name":"p","namespace":"team","uid":"u"},"spec":{
+      "containers":[{"name":"main"}],"volumes":[{"name":"config","configMap":{}}]}})")
+            ->volumes == nullptr);
+}
+
+void ServeStorage(FeedWorld& world) {
+  for (const StorageKindNames& names : StorageKinds()) {
+    world.api.On(
+        Method::kGet, std::string(names.path) + "?limit=500",
+        Reply(200, ListOf("List", names.kind == StorageKind::kClaim ? ClaimText("") : "")));
+  }
+}
+
+TEST_CASE("claims are known by name, and readable before anything starts",
+          "[kube][feed][storage]") {
+  FeedWorld world;
+  ServeStorage(world);
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.Told("PersistentVolumeClaim team/data"));
+  CHECK(world.LastTold("storage") == "storage readable");
+  const std::string claims = "/api/v1/persistentvolumeclaims";
+  world.Send(claims, "DELETED", ClaimText(""));
+  CHECK(Eventually([&] { return world.Told("PersistentVolumeClaim team/data removed"); }));
+  // Deleted and made again while nobody watched: the same name, so it is told as it is now.
+  world.Send(claims, "ADDED", ClaimText(""));
+  world.Send(claims, "ERROR", R"({"kind":"Status","code":410,"message":"gone"})");
+  world.api.On(Method::kGet, claims + "?limit=500", Reply(200, ListOf("List", "")));
+  CHECK(Eventually([&] {
+    return world.LastTold("PersistentVolumeClaim") == "PersistentVolumeClaim team/data removed";
+  }));
+}
+
+TEST_CASE("storage that may not be read holds up nothing, and gangs are planned without it",
+          "[kube][feed][storage]") {
+  FeedWorld world;
+  ServeStorage(world);
+  const std::string list = "/api/v1/persistentvolumes?limit=500";
+  world.api.On(Method::kGet, list, Refusal(403, "persistentvolumes is forbidden"));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.LastTold("storage").empty());
+  world.api.On(Method::kGet, list, Reply(200, ListOf("List", "")));
+  CHECK(Eventually([&] { return world.LastTold("storage") == "storage readable"; }));
+}
+
+}  // namespace
+}  // namespace muster::kube
