@@ -17,7 +17,6 @@ namespace {
 // When what was never read is due: what only ended pods need comes after what others wait for.
 constexpr Time kFirst(0);
 constexpr Time kLast(1);
-constexpr size_t kMostName = 64;  // of one that is none, in a message
 
 // Pods name their owners, and anybody may write a pod: no name may lead out of its place in a path.
 bool PlainName(std::string_view name) {
@@ -111,7 +110,7 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
     owner.path = PathOf(key, rules);
     if (key.kind == "Pod") pods_.emplace(key.uid, key);
     if (owner.path.empty()) {
-      MarkUnreadable(owner, "no name of an object is such: " + key.name.substr(0, kMostName), true);
+      owner.state = OwnerRead::State::kGone;  // no object has such a name
     } else if (const auto refused = refused_until_.find(KindOf(key));
                refused != refused_until_.end()) {
       MarkUnreadable(owner, refused->second.why, true);
