@@ -8,11 +8,12 @@ namespace muster::cluster {
 namespace {
 
 using List = std::vector<NamedAmount>;
+using Span = std::span<const NamedAmount>;
 
 // Both ordered by name; calls visit(name, of a, of b) for each name that is in one of them, until
 // it gives false.
 template <typename Visit>
-void EachOfBoth(const List& a, const List& b, const Visit& visit) {
+void EachOfBoth(Span a, Span b, const Visit& visit) {
   auto left = a.begin();
   auto right = b.begin();
   while (left != a.end() || right != b.end()) {
@@ -41,13 +42,8 @@ NamedAmounts::NamedAmounts(std::vector<NamedAmount> amounts) {
   Keep(std::move(list));
 }
 
-const List& NamedAmounts::list() const {
-  static const List kNone;
-  return list_ == nullptr ? kNone : *list_;
-}
-
 int64_t NamedAmounts::Of(std::string_view name) const {
-  const List& all = list();
+  const Span all = list();
   const auto found = std::lower_bound(
       all.begin(), all.end(), name,
       [](const NamedAmount& one, std::string_view wanted) { return one.name < wanted; });
@@ -55,7 +51,7 @@ int64_t NamedAmounts::Of(std::string_view name) const {
 }
 
 void NamedAmounts::Set(std::string_view name, int64_t amount) {
-  List changed = list();
+  List changed(list().begin(), list().end());
   std::erase_if(changed, [&](const NamedAmount& one) { return one.name == name; });
   changed.push_back({std::string(name), amount});
   *this = NamedAmounts(std::move(changed));
@@ -72,7 +68,7 @@ NamedAmounts& NamedAmounts::Add(const NamedAmounts& other, int64_t times) {
 }
 
 NamedAmounts NamedAmounts::Times(int64_t times) const {
-  List product = list();
+  List product(list().begin(), list().end());
   for (NamedAmount& one : product) one.amount = SaturatingMultiply(one.amount, times);
   NamedAmounts all;
   all.Keep(std::move(product));
@@ -81,7 +77,7 @@ NamedAmounts NamedAmounts::Times(int64_t times) const {
 
 NamedAmounts NamedAmounts::Positive() const {
   if (!AnyNegative()) return *this;
-  List positive = list();
+  List positive(list().begin(), list().end());
   std::erase_if(positive, [](const NamedAmount& one) { return one.amount <= 0; });
   NamedAmounts all;
   all.Keep(std::move(positive));
@@ -89,12 +85,12 @@ NamedAmounts NamedAmounts::Positive() const {
 }
 
 bool NamedAmounts::AnyNegative() const {
-  const List& all = list();
+  const Span all = list();
   return std::any_of(all.begin(), all.end(), [](const NamedAmount& one) { return one.amount < 0; });
 }
 
 const NamedAmount* NamedAmounts::FirstShort(const NamedAmounts& request) const {
-  const List& asked = request.list();
+  const Span asked = request.list();
   const auto found = std::find_if(asked.begin(), asked.end(), [&](const NamedAmount& one) {
     return one.amount > 0 && one.amount > Of(one.name);
   });
@@ -102,7 +98,7 @@ const NamedAmount* NamedAmounts::FirstShort(const NamedAmounts& request) const {
 }
 
 bool NamedAmounts::OwesAnyOf(const NamedAmounts& request) const {
-  const List& asked = request.list();
+  const Span asked = request.list();
   return std::any_of(asked.begin(), asked.end(),
                      [&](const NamedAmount& one) { return one.amount > 0 && Of(one.name) < 0; });
 }

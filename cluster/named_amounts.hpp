@@ -6,9 +6,11 @@
 // node that no pod with such a request comes to never copies its list.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +32,9 @@ class NamedAmounts {
 
   bool empty() const { return list_ == nullptr; }
   // Ordered by name, none of them 0.
-  const std::vector<NamedAmount>& list() const;
+  std::span<const NamedAmount> list() const {
+    return list_ == nullptr ? std::span<const NamedAmount>() : std::span<const NamedAmount>(*list_);
+  }
   int64_t Of(std::string_view name) const;
   void Set(std::string_view name, int64_t amount);
 
@@ -62,7 +66,9 @@ class NamedAmounts {
   }
   std::strong_ordering operator<=>(const NamedAmounts& other) const {
     if (list_ == other.list_) return std::strong_ordering::equal;
-    return list() <=> other.list();
+    const std::span<const NamedAmount> a = list();
+    const std::span<const NamedAmount> b = other.list();
+    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
   }
 
  private:

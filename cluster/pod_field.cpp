@@ -9,16 +9,11 @@ FacePtr FaceOf(const Pod& pod) {
       PodFace{pod.uid, pod.key.ns, pod.labels, pod.spec, pod.deleting});
 }
 
-const PodField::Faces& PodField::on(NodeIndex node) const {
-  static const Faces kNobody;
-  if (node.value >= size_) return kNobody;
+std::span<const FacePtr> PodField::on(NodeIndex node) const {
+  if (node.value >= size_) return {};
   const auto& faces = chunks_[node.value / kChunk].read()[node.value % kChunk];
-  return faces == nullptr ? kNobody : *faces;
-}
-
-const PodField::NamespaceLabels& PodField::namespaces() const {
-  static const NamespaceLabels kNone;
-  return namespaces_ == nullptr ? kNone : *namespaces_;
+  if (faces == nullptr) return {};
+  return *faces;
 }
 
 void PodField::Set(NodeIndex node, Faces faces) {
@@ -37,10 +32,11 @@ void PodField::SetNamespaces(NamespaceLabels labels) {
 
 PodField PodField::Without(const std::vector<std::pair<NodeIndex, PodUid>>& gone) const {
   PodField left = *this;
-  for (const auto& [node, pod] : gone) {
-    Faces faces = left.on(node);
-    std::erase_if(faces, [&](const FacePtr& face) { return face->uid == pod; });
-    left.Set(node, std::move(faces));
+  for (const auto& one : gone) {
+    const auto there = left.on(one.first);
+    Faces faces(there.begin(), there.end());
+    std::erase_if(faces, [&](const FacePtr& face) { return face->uid == one.second; });
+    left.Set(one.first, std::move(faces));
   }
   return left;
 }

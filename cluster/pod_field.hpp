@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,9 +42,9 @@ class PodField {
 
   uint32_t size() const { return size_; }
   // Held, reserved or earmarked there.
-  const Faces& on(NodeIndex node) const;
-  // Labels of the namespaces that there are.
-  const NamespaceLabels& namespaces() const;
+  std::span<const FacePtr> on(NodeIndex node) const;
+  // Labels of the namespaces that there are; null: none is known.
+  const NamespaceLabels* namespaces() const { return namespaces_.get(); }
 
   void Set(NodeIndex node, Faces faces);
   void SetNamespaces(NamespaceLabels labels);

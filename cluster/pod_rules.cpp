@@ -15,13 +15,13 @@ PodLabels::PodLabels(List list) {
   if (!list.empty()) list_ = std::make_shared<const List>(std::move(list));
 }
 
-const PodLabels::List& PodLabels::list() const {
-  static const List kNone;
-  return list_ == nullptr ? kNone : *list_;
+std::span<const std::shared_ptr<const PodLabel>> PodLabels::list() const {
+  if (list_ == nullptr) return {};
+  return *list_;
 }
 
 const std::string* PodLabels::Of(const std::string& key) const {
-  const List& all = list();
+  const auto all = list();
   const auto found =
       std::lower_bound(all.begin(), all.end(), key,
                        [](const std::shared_ptr<const PodLabel>& one, const std::string& wanted) {
@@ -32,7 +32,9 @@ const std::string* PodLabels::Of(const std::string& key) const {
 
 bool PodLabels::operator==(const PodLabels& other) const {
   if (list_ == other.list_) return true;
-  return std::equal(list().begin(), list().end(), other.list().begin(), other.list().end(),
+  const auto mine = list();
+  const auto theirs = other.list();
+  return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(),
                     [](const auto& a, const auto& b) { return a == b || *a == *b; });
 }
 
@@ -51,10 +53,11 @@ bool Means(const PodTerm& term, const std::string& ns, const PodLabels& labels,
   if (!term.pods.Matches(labels)) return false;
   const bool named = std::binary_search(term.namespaces.begin(), term.namespaces.end(), ns);
   if (named || !term.by_namespace_labels) return named;
-  static const Labels kNone;
-  const Labels& given = ns_labels == nullptr ? kNone : *ns_labels;
   return std::all_of(term.namespace_labels.begin(), term.namespace_labels.end(),
-                     [&](const SelectorRequirement& one) { return Matches(one, given); });
+                     [&](const SelectorRequirement& one) {
+                       const std::string* none = nullptr;
+                       return ns_labels == nullptr ? Matches(one, none) : Matches(one, *ns_labels);
+                     });
 }
 
 }  // namespace muster::cluster

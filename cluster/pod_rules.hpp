@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,7 @@ class PodLabels {
   explicit PodLabels(List list);
 
   bool empty() const { return list_ == nullptr; }
-  const List& list() const;
+  std::span<const std::shared_ptr<const PodLabel>> list() const;
   // Null: it has no such label.
   const std::string* Of(const std::string& key) const;
   bool operator==(const PodLabels& other) const;

@@ -90,9 +90,10 @@ const PodConditions::Domains& PodConditions::DomainsOf(const std::string& key) {
 
 bool PodConditions::Meant(const PodTerm& term, const PodFace& face) const {
   const cluster::Labels* of_namespace = nullptr;
-  if (term.by_namespace_labels && field_ != nullptr) {
-    const auto found = field_->namespaces().find(face.ns);
-    if (found != field_->namespaces().end()) of_namespace = &found->second;
+  const auto* namespaces = field_ == nullptr ? nullptr : field_->namespaces();
+  if (term.by_namespace_labels && namespaces != nullptr) {
+    const auto found = namespaces->find(face.ns);
+    if (found != namespaces->end()) of_namespace = &found->second;
   }
   return Means(term, face.ns, face.labels, of_namespace);
 }
