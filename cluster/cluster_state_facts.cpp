@@ -265,7 +265,7 @@ void ClusterState::Impl::Replace(PodEntry& entry, Pod pod) {
   const bool fewer = faces.Count(entry.pod, -1);
   entry.pod = std::move(pod);
   if (faces.Count(entry.pod, 1) != fewer) ++generation;
-  if (!same_face && before.slot.valid()) {
+  if (!same_face && before.slot.valid() && faces.in_use()) {
     ++generation;
     faces.Touch(before.slot, &growth);
   }
