@@ -361,7 +361,7 @@ void Report(EngineState& state, const Outcome& outcome, Time now) {
   const WriteKind doing = state.writes.Finish(*at.member, outcome.kind);
   const bool gone = outcome.kind == OutcomeKind::kGone;
   // How a pod that was bound has ended only the watch can tell.
-  if (gone && !at.member->holds()) return RemovePod(state, *uid, false);
+  if (gone && !at.member->holds()) return RemovePod(state, *uid, false, now);
   if (gone) {
     state.writes.Postpone(*at.member, now + state.options.retry_interval);
   } else if (outcome.kind == OutcomeKind::kDone) {

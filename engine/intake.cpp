@@ -91,13 +91,13 @@ void TouchForming(EngineState& state, const cluster::ObjectKey& group) {
 }
 
 // What is kept of a pod beside its gang.
-void ForgetPod(EngineState& state, const PodUid& uid) {
+void ForgetPod(EngineState& state, const PodUid& uid, Time now) {
   LetGo(state, uid);
   state.members.Forget(uid);
   state.jobs.Forget(uid);
   state.health.ForgetPod(uid);
   state.hami_turns.ForgetPod(uid);
-  ForgetVolumes(state, uid);
+  ForgetVolumes(state, uid, now);
 }
 
 // What was known of a pod, and a record that says otherwise and cannot be right: a pod is bound
@@ -202,9 +202,9 @@ struct Visitor {
   }
   void operator()(const PodRemoved& removed) const {
     if (removed.succeeded) ApplyLast(state, removed.uid, now);
-    RemovePod(state, removed.uid, removed.unseen || removed.succeeded);
+    RemovePod(state, removed.uid, removed.unseen || removed.succeeded, now);
   }
-  void operator()(const PodWithdrawn& withdrawn) const { WithdrawPod(state, withdrawn.uid); }
+  void operator()(const PodWithdrawn& withdrawn) const { WithdrawPod(state, withdrawn.uid, now); }
   void operator()(const PodGroup& group) const { ApplyPodGroup(state, group, now); }
   void operator()(const PodGroupRemoved& removed) const {
     RemovePodGroup(state, removed.uid, false);
@@ -250,9 +250,9 @@ struct Visitor {
   void operator()(const ProvisioningRequestRemoved& removed) const {
     RemoveRequest(state, removed.uid, now);
   }
-  void operator()(const cluster::StorageRecord& record) const { ApplyStorage(state, record); }
-  void operator()(const StorageRemoved& removed) const { RemoveStorage(state, removed); }
-  void operator()(const StorageReadable& told) const { ApplyStorageReadable(state, told); }
+  void operator()(const cluster::StorageRecord& record) const { ApplyStorage(state, record, now); }
+  void operator()(const StorageRemoved& removed) const { RemoveStorage(state, removed, now); }
+  void operator()(const StorageReadable& told) const { ApplyStorageReadable(state, told, now); }
   void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders); }
   void operator()(const LearntRuns& learnt) const { state.run_history.Adopt(learnt); }
   void operator()(const queues::UsageRecord& record) const {
@@ -289,7 +289,7 @@ struct Before {
 };
 
 // Another pod has its name now.
-void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
+void Replace(EngineState& state, const PodUid& replaced, const Before& before, Time now) {
   state.members.RemoveUnmanaged(before.group, replaced);
   const PlacedMember at = state.members.Find(replaced);
   if (before.ended && at.gang != nullptr && !at.member->from_earlier_run)
@@ -297,7 +297,7 @@ void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
   Leave(state, replaced);
   TouchUnsound(state, before.node);
   if (before.turn != cluster::HamiTurn::kNone) TouchTurns(state, before.node);
-  ForgetPod(state, replaced);
+  ForgetPod(state, replaced, now);
 }
 
 // The pod as the fact has it, less what cannot be right. False: the fact says nothing new.
@@ -363,7 +363,7 @@ void ApplyPod(EngineState& state, Pod pod, Time now) {
   const cluster::Applied applied = state.cluster.Upsert(std::move(pod));
   if (before.at_stake) KeepRoom(state, *before.at_stake);
   if (before.stayed && applied.changed) state.ever_fits.TouchPods(before.node);
-  if (!applied.replaced.empty()) Replace(state, PodUid(applied.replaced), before);
+  if (!applied.replaced.empty()) Replace(state, PodUid(applied.replaced), before, now);
   if (asked_before && !applied.changed) state.members.Disclaim(uid);
   if (!applied.changed) return;
   const bool was_unmanaged = state.members.RemoveUnmanaged(before.group, uid);
@@ -386,7 +386,7 @@ void ApplyPod(EngineState& state, Pod pod, Time now) {
   }
   NoteStart(state, *now_known);
   if (before.node.valid() && now_known->terminal()) NoteChange(state);
-  FollowVolumes(state, *now_known);
+  FollowVolumes(state, *now_known, now);
   if (now_known->hami_turn != before.turn) TouchTurns(state, before.node);
   if (!now_known->bound()) return;
   // A pod that another scheduler bound may have taken what was reserved,
@@ -398,7 +398,7 @@ void ApplyPod(EngineState& state, Pod pod, Time now) {
 }
 
 // `given` may be a reference into what goes.
-void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
+void RemovePod(EngineState& state, const PodUid& given, bool unseen, Time now) {
   const PodUid uid = given;  // NOLINT(performance-unnecessary-copy-initialization)
   const std::optional<KeptRoom> at_stake = unseen ? std::nullopt : RoomAtStake(state, uid);
   NoteEnd(state, uid, unseen);
@@ -411,7 +411,7 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
     if (EverFits::PermanentlyBound(*pod, state.options.scheduler_names))
       state.ever_fits.TouchPods(node);
   }
-  ForgetPod(state, uid);
+  ForgetPod(state, uid, now);
   state.cluster.Remove(uid);
   if (node.valid()) NoteChange(state);
   if (at_stake) KeepRoom(state, *at_stake);
@@ -419,14 +419,14 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   TouchTurns(state, node);
 }
 
-void WithdrawPod(EngineState& state, const PodUid& given) {
+void WithdrawPod(EngineState& state, const PodUid& given, Time now) {
   const PodUid uid = given;  // NOLINT(performance-unnecessary-copy-initialization)
   const Pod* pod = state.cluster.FindPod(uid);
   if (pod == nullptr || pod->bound()) return;
   const cluster::ObjectKey group = Membership::IdFor(*pod).key;
   Leave(state, uid);
   if (state.members.RemoveUnmanaged(group, uid)) TouchForming(state, group);
-  ForgetPod(state, uid);
+  ForgetPod(state, uid, now);
   state.cluster.Forget(uid);
 }
 

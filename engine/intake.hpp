@@ -15,9 +15,9 @@ void Apply(EngineState& state, const Fact& fact, cluster::Time now);
 void ApplyNode(EngineState& state, const cluster::Node& node);
 void ApplyPod(EngineState& state, cluster::Pod pod, cluster::Time now);
 // `unseen`: nobody saw how it ended.
-void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen);
+void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen, cluster::Time now);
 // Of one that is bound nothing is done: it holds what it holds.
-void WithdrawPod(EngineState& state, const cluster::PodUid& uid);
+void WithdrawPod(EngineState& state, const cluster::PodUid& uid, cluster::Time now);
 
 // The pods that may be Muster's now, or another scheduler's: all are given to ReassignPod
 // (membership_moves.hpp), first to join, then to leave.

@@ -4,8 +4,7 @@
 // A gang goes whole, or its surplus goes, one pod or unit (RoleUnit) at a time, the youngest first
 // where it is no matter on which nodes they are; one with required segments goes whole, and so does
 // one whose PodGroup says it (GroupTerms::whole). One that is being bound, or part of which cannot
-// go, is
-// left alone. Pods that leave anyway go by themselves.
+// go, is left alone. Pods that leave anyway go by themselves.
 #pragma once
 
 #include <memory>

@@ -40,9 +40,14 @@ bool OfRoom(std::string_view cause) {
 }
 
 bool Planned(std::string_view cause) {
-  constexpr std::array<std::string_view, 4> kPlanned = {
-      "node(s) had untolerated taint", "node(s) didn't match Pod's node affinity/selector",
-      "node(s) were unschedulable", "node(s) were not ready"};
+  constexpr auto kPlanned = std::to_array<std::string_view>(
+      {"node(s) had untolerated taint", "node(s) didn't match Pod's node affinity/selector",
+       "node(s) were unschedulable", "node(s) were not ready",
+       "node(s) didn't have free ports for the requested pod ports",
+       "node(s) didn't match pod affinity rules", "node(s) didn't match pod anti-affinity rules",
+       "node(s) didn't satisfy existing pods anti-affinity rules",
+       "node(s) didn't match pod topology spread constraints",
+       "node(s) had volume node affinity conflict"});
   return OfRoom(cause) || std::any_of(kPlanned.begin(), kPlanned.end(),
                                       [&](std::string_view one) { return cause.starts_with(one); });
 }

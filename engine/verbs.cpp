@@ -55,7 +55,7 @@ bool Contains(const std::vector<std::string>& nodes, const std::string& node) {
 void LearnFromFilter(EngineState& state, const Pod& pod, Time now) {
   if (state.cluster.FindPod(pod.uid) == nullptr) {
     for (const cluster::PodUid& uid : state.members.Unconfirmed(kConfirmWithin, now))
-      RemovePod(state, uid, false);
+      RemovePod(state, uid, false, now);
     ApplyPod(state, pod, now);
     // Removed already: the question is older than what we know.
     if (state.cluster.FindPod(pod.uid) == nullptr) return;

@@ -4,17 +4,19 @@
 #include <utility>
 
 #include "engine/engine_state.hpp"
+#include "engine/evidence.hpp"
 #include "engine/intake.hpp"
 
 namespace muster::engine {
 
 using cluster::Pod;
 using cluster::PodUid;
+using cluster::Time;
 
 namespace {
 
 // They are told to the cluster as they are completed now; nothing else of them is new.
-void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods) {
+void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods, Time now) {
   for (const PodUid& uid : pods) {
     const Pod* known = state.cluster.FindPod(uid);
     if (known == nullptr) continue;
@@ -22,7 +24,7 @@ void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods) {
     const bool awaited = known->awaits_volumes();
     Pod pod = AsDeclared(*known);
     pod.resource_version = 0;
-    ApplyPod(state, std::move(pod));
+    ApplyPod(state, std::move(pod), now);
     const Pod* now_known = state.cluster.FindPod(uid);
     Gang* gang = state.members.Find(uid).gang;
     if (gang == nullptr || now_known == nullptr) continue;
@@ -34,16 +36,19 @@ void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods) {
 
 }  // namespace
 
-void ApplyStorage(EngineState& state, const cluster::StorageRecord& record) {
-  CompleteAnew(state, state.volumes.Upsert(record));
+void ApplyStorage(EngineState& state, const cluster::StorageRecord& record, Time now) {
+  CompleteAnew(state, state.volumes.Upsert(record), now);
+  NoteChange(state);
 }
 
-void RemoveStorage(EngineState& state, const StorageRemoved& removed) {
-  CompleteAnew(state, state.volumes.Remove(removed.kind, removed.key));
+void RemoveStorage(EngineState& state, const StorageRemoved& removed, Time now) {
+  CompleteAnew(state, state.volumes.Remove(removed.kind, removed.key), now);
+  NoteChange(state);
 }
 
-void ApplyStorageReadable(EngineState& state, const StorageReadable& told) {
-  CompleteAnew(state, state.volumes.SetReadable(told.readable));
+void ApplyStorageReadable(EngineState& state, const StorageReadable& told, Time now) {
+  CompleteAnew(state, state.volumes.SetReadable(told.readable), now);
+  NoteChange(state);
 }
 
 void CompleteSpec(EngineState& state, Pod& pod) {
@@ -67,12 +72,12 @@ Pod AsDeclared(Pod pod) {
   return pod;
 }
 
-void FollowVolumes(EngineState& state, const Pod& pod) {
-  if (pod.volumes != nullptr) CompleteAnew(state, state.volumes.Follow(pod));
+void FollowVolumes(EngineState& state, const Pod& pod, Time now) {
+  if (pod.volumes != nullptr) CompleteAnew(state, state.volumes.Follow(pod), now);
 }
 
-void ForgetVolumes(EngineState& state, const PodUid& uid) {
-  CompleteAnew(state, state.volumes.Forget(uid));
+void ForgetVolumes(EngineState& state, const PodUid& uid, Time now) {
+  CompleteAnew(state, state.volumes.Forget(uid), now);
 }
 
 Reason VolumeBar(const Gang& gang) {

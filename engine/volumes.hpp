@@ -9,9 +9,9 @@ namespace muster::engine {
 
 struct EngineState;
 
-void ApplyStorage(EngineState& state, const cluster::StorageRecord& record);
-void RemoveStorage(EngineState& state, const StorageRemoved& removed);
-void ApplyStorageReadable(EngineState& state, const StorageReadable& told);
+void ApplyStorage(EngineState& state, const cluster::StorageRecord& record, cluster::Time now);
+void RemoveStorage(EngineState& state, const StorageRemoved& removed, cluster::Time now);
+void ApplyStorageReadable(EngineState& state, const StorageReadable& told, cluster::Time now);
 
 // Its spec becomes what it says itself and what its volumes need.
 void CompleteSpec(EngineState& state, cluster::Pod& pod);
@@ -19,8 +19,8 @@ void CompleteSpec(EngineState& state, cluster::Pod& pod);
 cluster::Pod AsDeclared(cluster::Pod pod);
 // The pod is as ClusterState has it now, or is forgotten next: who shares a claim with it may be
 // let in, or kept out.
-void FollowVolumes(EngineState& state, const cluster::Pod& pod);
-void ForgetVolumes(EngineState& state, const cluster::PodUid& uid);
+void FollowVolumes(EngineState& state, const cluster::Pod& pod, cluster::Time now);
+void ForgetVolumes(EngineState& state, const cluster::PodUid& uid, cluster::Time now);
 // A member of the gang may not start because of its volumes: which, why, and what to do.
 Reason VolumeBar(const Gang& gang);
 
