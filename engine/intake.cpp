@@ -66,13 +66,13 @@ void LetGo(EngineState& state, const PodUid& uid) {
   TouchGangOf(state, uid);
 }
 
-void ApplyJob(EngineState& state, const cluster::BatchJob& job) {
+void ApplyJob(EngineState& state, const cluster::BatchJob& job, Time now) {
   if (state.jobs.Upsert(job)) state.candidates = {};
   for (const PodUid& uid : state.jobs.TakeDone(job.uid)) {
     Pod pod = *state.cluster.FindPod(uid);
     pod.phase = cluster::PodPhase::kSucceeded;
     state.cluster.Upsert(std::move(pod));
-    FollowVolumes(state, *state.cluster.FindPod(uid));
+    FollowVolumes(state, *state.cluster.FindPod(uid), now);
     TouchGangOf(state, uid);
   }
 }
@@ -226,7 +226,7 @@ struct Visitor {
   void operator()(const DisruptionBudgetRemoved& removed) const {
     if (state.cluster.Remove(removed.uid)) BudgetsChanged(state);
   }
-  void operator()(const cluster::BatchJob& job) const { ApplyJob(state, job); }
+  void operator()(const cluster::BatchJob& job) const { ApplyJob(state, job, now); }
   void operator()(const BatchJobRemoved& removed) const {
     if (state.jobs.Remove(removed.uid)) state.candidates = {};
   }

@@ -14,7 +14,8 @@ using cluster::Time;
 using engine::EverFits;
 using engine::ReasonCode;
 
-const policy::RequestKey kShape = {{{1, 1}}, "", "", {}};
+const policy::RequestKey kShape = {
+    .roles = {{1, 1}}, .queue = "", .wish = "", .beside = {}, .rules = ""};
 
 struct World {
   explicit World(int nodes) {

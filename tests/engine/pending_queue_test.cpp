@@ -64,7 +64,8 @@ TEST_CASE("what failed is known until something becomes free or may fit", "[engi
   Queue world;
   PendingQueue& queue = world.queue;
   world.Add("a", 5);
-  const policy::RequestKey shape = {{{1, 4}}, "", "", {}};
+  const policy::RequestKey shape = {
+      .roles = {{1, 4}}, .queue = "", .wish = "", .beside = {}, .rules = ""};
   CHECK(queue.PassNeeded(0));  // it was not tried yet
   CHECK(world.Pass({}, [](Gang&) {}) == "a");
   queue.Fail(shape, 5, Code(ReasonCode::kFragmented, 3));

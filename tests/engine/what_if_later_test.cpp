@@ -32,7 +32,7 @@ engine::Fact Wants(const Harness& world, const std::string& name, int gpus, int6
   return pod;
 }
 
-engine::WhatIfAnswer Ask(Harness& world, std::vector<engine::Fact> workload,
+engine::WhatIfAnswer AskLater(Harness& world, std::vector<engine::Fact> workload,
                          cluster::Duration outlook = Seconds(86'400)) {
   engine::WhatIf what;
   what.known = world.engine().DecidedFacts();
@@ -62,7 +62,7 @@ TEST_CASE("what-if: a gang that waits is expected when the one that holds its ro
           "[engine][whatif]") {
   const bool queues = GENERATE(true, false);
   SixRun world(queues ? Root() : engine::Options{});
-  const engine::WhatIfAnswer answer = Ask(world, {Wants(world, "big", 8, 600)});
+  const engine::WhatIfAnswer answer = AskLater(world, {Wants(world, "big", 8, 600)});
   CHECK(answer.starts.empty());
   CHECK(answer.looked_at_all);
   const auto later = LaterOf(answer);
@@ -85,7 +85,7 @@ TEST_CASE("what-if: a gang behind others is expected after their ends, too", "[e
   world.Run(Seconds(400));
   REQUIRE(world.Gang("big").expected);
   const auto later = LaterOf([&] {
-    engine::WhatIfAnswer answer = Ask(world, {Wants(world, "next", 4, 5'000)});
+    engine::WhatIfAnswer answer = AskLater(world, {Wants(world, "next", 4, 5'000)});
     REQUIRE(answer.waits.size() == 2);
     CHECK_FALSE(answer.waits[0].later);  // nobody asked about `big`
     answer.waits.erase(answer.waits.begin());
@@ -107,16 +107,16 @@ TEST_CASE("what-if: what ends nobody knows when has no expected start behind it"
   world.Add(MakeNode("n0").Gpus(8).Build());
   world.Ask("runs", 6, 0);
   world.Run(Seconds(1));
-  const engine::WhatIfAnswer answer = Ask(world, {Wants(world, "big", 8, 600)});
+  const engine::WhatIfAnswer answer = AskLater(world, {Wants(world, "big", 8, 600)});
   CHECK_FALSE(LaterOf(answer));
   CHECK(answer.looked_at_all);
 }
 
 TEST_CASE("what-if: nobody looks further ahead than asked for", "[engine][whatif]") {
   SixRun world(Root());
-  CHECK_FALSE(LaterOf(Ask(world, {Wants(world, "big", 8, 600)}, Seconds(3'499))));
-  CHECK(LaterOf(Ask(world, {Wants(world, "big", 8, 600)}, Seconds(3'500))));
-  const engine::WhatIfAnswer answer = Ask(world, {Wants(world, "big", 8, 600)}, Seconds(0));
+  CHECK_FALSE(LaterOf(AskLater(world, {Wants(world, "big", 8, 600)}, Seconds(3'499))));
+  CHECK(LaterOf(AskLater(world, {Wants(world, "big", 8, 600)}, Seconds(3'500))));
+  const engine::WhatIfAnswer answer = AskLater(world, {Wants(world, "big", 8, 600)}, Seconds(0));
   CHECK_FALSE(LaterOf(answer));
   CHECK(answer.looked_ahead == Seconds(0));
 }
@@ -130,7 +130,7 @@ TEST_CASE("what-if: durations that were learnt count where the queue trusts them
   world.Run(Seconds(1'100));
   world.Ask("run-2", 6, 0, "", 9'000);
   world.Run(Seconds(100));
-  const auto later = LaterOf(Ask(world, {Wants(world, "big", 8, 600)}));
+  const auto later = LaterOf(AskLater(world, {Wants(world, "big", 8, 600)}));
   REQUIRE(later.has_value() == (trust == Trust::kLearnt));
   if (later) {
     CHECK(later->by == Trust::kLearnt);
@@ -146,7 +146,7 @@ TEST_CASE("what-if: who is evicted later for a gang is said with it", "[engine][
   world.Add(MakeNode("n0").Gpus(8).Build());
   world.Ask("runs", 6, 0);
   world.Run(Seconds(1'200));
-  const auto later = LaterOf(Ask(world, {Wants(world, "urgent", 8, 600, 10)}));
+  const auto later = LaterOf(AskLater(world, {Wants(world, "urgent", 8, 600, 10)}));
   REQUIRE(later);
   CHECK(later->after == Seconds(6'000));
   CHECK(later->by == Trust::kNone);
