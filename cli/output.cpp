@@ -390,7 +390,6 @@ Result<std::string> GangExplained(std::string_view json) {
                            " at the latest, started or not: the activeDeadlineSeconds of its Job "
                            "count from the Job's start, also while its pods wait"});
   }
-  if (!Text(gang, "unheeded").empty()) facts.Add({"Not heeded", Text(gang, "unheeded")});
   if (!Text(gang, "scaleUp").empty()) facts.Add({"Scale-up", Text(gang, "scaleUp")});
   if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
   AddNotHonoured(gang, facts);

@@ -161,7 +161,7 @@ void VisitRule(GroupingRule* rule, FieldVisitor* visitor) {
               &rule->early, VisitEarly);
   SectionList(visitor, {"cases", "The first whose conditions hold counts."}, &rule->cases,
               VisitCase);
-  SectionList(visitor, {"unheeded", "What the owner says and does not count, for people."},
+  SectionList(visitor, {"notHonoured", "What the owner says and does not count, for people."},
               &rule->unheeded, VisitException);
 }
 
@@ -211,7 +211,7 @@ class RuleCheck {
              "expected roles with names beside it");
     }
     for (std::size_t i = 0; i < rule_.unheeded.size(); ++i) {
-      const std::string at = ".unheeded" + Index(i) + ".when";
+      const std::string at = ".notHonoured" + Index(i) + ".when";
       Expect(!rule_.unheeded[i].when.empty(), at, "expected at least one condition");
       Conditions(at, rule_.unheeded[i].when, false);
     }
@@ -258,16 +258,16 @@ class RuleCheck {
     AtMost(rule_.roles.size(), ".roles");
     AtMost(rule_.early.size(), ".early");
     AtMost(rule_.cases.size(), ".cases");
-    AtMost(rule_.unheeded.size(), ".unheeded");
+    AtMost(rule_.unheeded.size(), ".notHonoured");
   }
   void CheckParts() {
     const bool plain = rule_.per.none() && rule_.attempt.none() && rule_.role.none() &&
                        rule_.roles.empty() && rule_.early.empty() && rule_.cases.empty() &&
                        rule_.unheeded.empty();
-    Expect(
-        !rule_.wrapper || plain, ".wrapper",
-        "expected no per, attempt, role, roles, early, cases or unheeded beside it: the rules of "
-        "what it makes say them");
+    Expect(!rule_.wrapper || plain, ".wrapper",
+           "expected no per, attempt, role, roles, early, cases or notHonoured beside it: the "
+           "rules of "
+           "what it makes say them");
     Expect(rule_.wrapper || !rule_.cases.empty(), ".cases",
            "expected at least one case, or wrapper: true");
     Expect(rule_.role.none() || HasNames(rule_), ".role", "expected roles with names beside it");

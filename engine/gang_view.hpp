@@ -94,8 +94,6 @@ struct GangView {
   // Why it is no gang, or why some of it starts by itself, by what its pods' owners say; empty:
   // nobody says anything, or all of it starts together.
   std::string apart;
-  // What was written for it and does not count, and why; empty: nothing.
-  std::string unheeded;
   // Of a gang that waits for room: whether nodes are asked for, and why not; empty: it does not, or
   // the policy has no scale-up.
   std::string scale_up;

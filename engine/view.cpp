@@ -82,9 +82,10 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.reason = PendingQueue::ReasonOf(gang);
   if (state.queue_book.on()) view.queue = QueueOf(gang);
   view.apart = ApartOf(state, gang);
-  view.unheeded = UnheededOf(state, gang);
   view.scale_up = ScaleUpText(state, gang);
   view.not_honoured = gang.terms.not_honoured;
+  if (std::string words = UnheededOf(state, gang); !words.empty())
+    view.not_honoured.push_back(std::move(words));
   view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;

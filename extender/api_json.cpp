@@ -105,7 +105,6 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("state", engine::ToString(gang.state));
   AddReason(json, gang.reason);
   if (!gang.apart.empty()) json.Add("apart", gang.apart);
-  if (!gang.unheeded.empty()) json.Add("unheeded", gang.unheeded);
   if (!gang.remainder.empty()) json.Add("remainder", gang.remainder);
   if (!gang.scale_up.empty()) json.Add("scaleUp", gang.scale_up);
   if (!gang.not_honoured.empty()) json.AddNames("notHonoured", gang.not_honoured);

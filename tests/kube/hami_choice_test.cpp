@@ -10,7 +10,7 @@
 namespace muster::kube {
 namespace {
 
-cluster::Pod Decode(const std::string& annotations, const std::string& gpus = "1") {
+cluster::Pod DecodeHami(const std::string& annotations, const std::string& gpus = "1") {
   const auto pod = DecodePod(
       R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" + annotations +
       R"(}},"spec":{"containers":[{"resources":{"limits":{"nvidia.com/gpu":")" + gpus +
@@ -31,7 +31,7 @@ cluster::Gpu Device(const std::string& model, const std::string& uuid = "GPU-1",
 TEST_CASE("which devices a pod lets by HAMi's annotations", "[kube][hami]") {
   using cluster::HamiMode;
   const auto allows = [](const std::string& annotations, const cluster::Gpu& gpu) {
-    const cluster::Pod pod = Decode(annotations);
+    const cluster::Pod pod = DecodeHami(annotations);
     CHECK(pod.defect.empty());
     return pod.spec->gpus.choice.Allows(gpu);
   };
@@ -62,19 +62,19 @@ TEST_CASE("which devices a pod lets by HAMi's annotations", "[kube][hami]") {
 }
 
 TEST_CASE("a word of HAMi's that can let no device is refused by name", "[kube][hami]") {
-  CHECK_THAT(Decode(R"("nvidia.com/vgpu-mode":"exclusive")").defect,
+  CHECK_THAT(DecodeHami(R"("nvidia.com/vgpu-mode":"exclusive")").defect,
              Catch::Contains("nvidia.com/vgpu-mode") && Catch::Contains("hami-core, mig or mps"));
-  CHECK_THAT(Decode(R"("nvidia.com/use-gputype":" , ")").defect,
+  CHECK_THAT(DecodeHami(R"("nvidia.com/use-gputype":" , ")").defect,
              Catch::Contains("nvidia.com/use-gputype"));
   // Of pods without GPUs they say nothing.
-  const cluster::Pod none = Decode(R"("nvidia.com/vgpu-mode":"exclusive")", "0");
+  const cluster::Pod none = DecodeHami(R"("nvidia.com/vgpu-mode":"exclusive")", "0");
   CHECK(none.defect.empty());
 }
 
 TEST_CASE("how devices are chosen by HAMi's annotations, and what is not heeded", "[kube][hami]") {
   using Filling = cluster::GpuWords::Filling;
   const auto words = [](const std::string& annotations) {
-    const cluster::Pod pod = Decode(annotations);
+    const cluster::Pod pod = DecodeHami(annotations);
     const cluster::GpuWords* said = pod.spec->gpus.choice.words();
     return said == nullptr ? cluster::GpuWords() : *said;
   };
@@ -84,7 +84,7 @@ TEST_CASE("how devices are chosen by HAMi's annotations, and what is not heeded"
   CHECK(both.devices == Filling::kSpread);
   CHECK(both.untouched);
   const auto unheeded = [](const std::string& annotations) {
-    const cluster::Pod pod = Decode(annotations);
+    const cluster::Pod pod = DecodeHami(annotations);
     CHECK(pod.defect.empty());
     return pod.gang_words == nullptr ? std::string() : pod.gang_words->unheeded;
   };

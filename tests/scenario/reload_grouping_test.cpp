@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "config/grouping_file.hpp"
 #include "config/policy_fields.hpp"
 #include "config/policy_file.hpp"
 #include "kube/grouping_book.hpp"
@@ -75,14 +76,14 @@ const Story kStories[] = {
     {"roles[].unit",
      "{" MUSTER_FOO ", roles: [{name: a, makes: \"4\", needs: \"2\", unit: \"@\"}], cases: [{}]}",
      "1", "2"},
-    {"unheeded[].when",
+    {"notHonoured[].when",
      "{" MUSTER_FOO
-     ", cases: [{minimum: \"2\"}], unheeded: [{because: so, when: [owner.spec.flag is "
+     ", cases: [{minimum: \"2\"}], notHonoured: [{because: so, when: [owner.spec.flag is "
      "@]}]}",
      "on", "off"},
-    {"unheeded[].because",
+    {"notHonoured[].because",
      "{" MUSTER_FOO
-     ", cases: [{minimum: \"2\"}], unheeded: [{because: @, when: [owner.spec.flag is "
+     ", cases: [{minimum: \"2\"}], notHonoured: [{because: @, when: [owner.spec.flag is "
      "on]}]}",
      "one", "other"},
     {"early[].when",
