@@ -79,8 +79,8 @@ PodRules Rules(Dice& dice) {
   return rules;
 }
 
-testing::PodBuilder RandomPod(Dice& dice, int number) {
-  testing::PodBuilder pod = MakePod("p" + std::to_string(number));
+muster::testing::PodBuilder RandomPod(Dice& dice, int number) {
+  muster::testing::PodBuilder pod = MakePod("p" + std::to_string(number));
   pod.Label("app", Letter(dice, 2)).Rules(dice.Once(3) ? PodRules() : Rules(dice));
   if (dice.Once(4)) pod.Namespace("other");
   if (dice.Once(4)) pod.Select("pool", "x");
@@ -89,7 +89,7 @@ testing::PodBuilder RandomPod(Dice& dice, int number) {
 
 Node RandomNode(Dice& dice, int number) {
   const std::string name = "n" + std::to_string(number);
-  testing::NodeBuilder node = MakeNode(name);
+  muster::testing::NodeBuilder node = MakeNode(name);
   if (!dice.Once(8)) node.Label("host", name);
   if (!dice.Once(6)) node.Label("zone", Letter(dice, 3));
   if (!dice.Once(4)) node.Label("pool", "x");
@@ -131,7 +131,7 @@ void CompareOn(uint32_t seed, Compared& compared) {
   for (int i = 0; i < 5; ++i) state.Upsert(nodes.emplace_back(RandomNode(dice, i)));
   const auto running = 2 + dice.Below(5);
   for (int i = 0; i < running + 3; ++i) {
-    testing::PodBuilder pod = RandomPod(dice, i);
+    muster::testing::PodBuilder pod = RandomPod(dice, i);
     if (i < running) pod.BoundTo("n" + std::to_string(dice.Below(5)));
     if (i < running && dice.Once(6)) pod.Deleting();
     state.Upsert(pods.emplace_back(pod.Build()));

@@ -85,7 +85,7 @@ func (e *env) oneThenTheOther(within time.Duration, a, b objects.Gang) {
 
 func TestTwoJobsThatAreNotIndexedRunOneAfterTheOtherWhereThePolicyMakesThemGangs(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
-	e.setPolicy("nonIndexedJobs: [" + e.ns + "]")
+	e.setPolicy("nonIndexedJobs:\n  - " + e.ns)
 	e.addCPUNodes(2)
 	e.oneThenTheOther(30*time.Second, e.cpuGang("a", 10, "16", "{}"), e.cpuGang("b", 10, "16", "{}"))
 }
@@ -100,7 +100,7 @@ func TestTwoJobsThatAreNotIndexedRunOneAfterTheOtherByMinMember(t *testing.T) {
 func TestTwoJobsOfFourHundredPodsThatAreNotIndexedRunOneAfterTheOther(t *testing.T) {
 	slow(t)
 	e := in(t, mustered(t, worldOptions{}))
-	e.setPolicy("nonIndexedJobs: [" + e.ns + "]")
+	e.setPolicy("nonIndexedJobs:\n  - " + e.ns)
 	e.addCPUNodes(6) // of 128 CPUs
 	e.oneThenTheOther(180*time.Second, e.cpuGang("a", 400, "1", "{}"), e.cpuGang("b", 400, "1", "{}"))
 }
