@@ -19,8 +19,10 @@ namespace {
 // against nodes, without the counts. What is said of preemption is left out.
 std::set<std::string_view> CausesIn(std::string_view words) {
   constexpr std::string_view kBegin = "nodes are available: ";
-  if (const size_t begin = words.find(kBegin); begin != std::string_view::npos)
-    words.remove_prefix(begin + kBegin.size());
+  const size_t begin = words.find(kBegin);
+  if (begin != std::string_view::npos) words.remove_prefix(begin + kBegin.size());
+  // There is no node at all.
+  if (begin == std::string_view::npos && words.ends_with("nodes are available.")) return {};
   words = words.substr(0, words.find(". "));
   if (words.ends_with('.')) words.remove_suffix(1);
   std::set<std::string_view> causes;

@@ -69,7 +69,8 @@ TEST_CASE("kube-scheduler relents where something is missing that is not room",
   CHECK_FALSE(Relents(both, affinity));
   CHECK_FALSE(Relents(room, affinity));
   CHECK_FALSE(Relents(affinity, affinity));
-  CHECK(NamesUnplanned(affinity));
+  CHECK_FALSE(NamesUnplanned(affinity));
+  CHECK_FALSE(NamesUnplanned("0/0 nodes are available."));
   CHECK(NamesUnplanned(claim));
   CHECK_FALSE(NamesUnplanned(room));
   CHECK_FALSE(

@@ -173,7 +173,7 @@ TEST_CASE("a text of a pod is read as far as pods are used", "[kube][sieve]") {
     return R"({"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":{)" + more + "}}";
   };
   const Result<cluster::Pod> deep =
-      DecodePod(pod(R"("volumes":)" + std::string(500, '[') + std::string(500, ']')));
+      DecodePod(pod(R"("dnsConfig":)" + std::string(500, '[') + std::string(500, ']')));
   REQUIRE(deep.ok());
   CHECK(deep->defect.empty());
   const Result<cluster::Pod> long_name =

@@ -32,7 +32,7 @@ bool OfServers(const std::string& field) {
 // Of those who read the cluster: reload_grouping_test.cpp.
 bool OfGrouping(const std::string& field) {
   return field.rfind("grouping", 0) == 0 || field == "gangs.byOwner" ||
-         field == "gangs.nonIndexedJobs";
+         field == "gangs.nonIndexedJobs" || field == "gangs.unreadableOwners";
 }
 
 // Says whether a file is taken at all: tests/extender/reload_test.cpp.
