@@ -21,7 +21,7 @@ namespace {
 
 // Of all gangs that the rule lets the preemptor evict.
 std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor& preemptor,
-                               bool leaving_only) {
+                               bool leaving_only, Time now) {
   const policy::VictimRule& rule = *state.rules.victims;
   const int64_t below = rule.Below(preemptor).value_or(INT64_MAX);
   std::vector<Lost> losses;
@@ -32,6 +32,10 @@ std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor
         AddLosses(state, *gang, next->first, leaving_only, losses);
     }
   }
+  for (Lost& lost : losses) {
+    if (lost.whole)
+      lost.loss.gpu_time = GpuTimeOf(*state.members.Find(lost.loss.holder.gang), lost, now);
+  }
   std::sort(losses.begin(), losses.end(),
             [&](const Lost& a, const Lost& b) { return rule.Before(a.loss, b.loss); });
   return losses;
@@ -39,8 +43,8 @@ std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor
 
 std::vector<policy::Candidate> CandidatesByRule(const EngineState& state,
                                                 const policy::Preemptor& preemptor,
-                                                bool leaving_only) {
-  const std::vector<Lost> losses = LossesByRule(state, preemptor, leaving_only);
+                                                bool leaving_only, Time now) {
+  const std::vector<Lost> losses = LossesByRule(state, preemptor, leaving_only, now);
   std::vector<const Lost*> all;
   all.reserve(losses.size());
   for (const Lost& lost : losses) all.push_back(&lost);
@@ -162,7 +166,7 @@ std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
 }
 
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
-  if (!state.queue_book.on()) return CandidatesByRule(state, PreemptorOf(gang), false);
+  if (!state.queue_book.on()) return CandidatesByRule(state, PreemptorOf(gang), false, now);
   QueueCandidates found = FindQueueCandidates(state, gang, false, now);
   for (LawfulCandidates& choice : found.choices) {
     if (!choice.by_place) return std::move(choice.candidates);
@@ -180,7 +184,7 @@ KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) 
   KnownCandidates& known = state.candidates;
   const bool same = known.known && known.priority == preemptor.priority &&
                     known.queue == preemptor.queue && known.leaving_only == leaving_only &&
-                    (!by_queue || (known.asks == gang.queue->asks && known.at == now)) &&
+                    known.at == now && (!by_queue || known.asks == gang.queue->asks) &&
                     known.version == state.work.version() &&
                     known.generation == state.cluster.generation();
   if (same) return known;
@@ -196,7 +200,7 @@ KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) 
   if (!by_queue) {
     VictimChoice choice;
     choice.list = std::make_shared<const std::vector<policy::Candidate>>(
-        CandidatesByRule(state, preemptor, leaving_only));
+        CandidatesByRule(state, preemptor, leaving_only, now));
     const bool elastic = std::any_of(choice.list->begin(), choice.list->end(),
                                      [](const auto& one) { return one.alike != nullptr; });
     known.choices.assign(elastic ? 2 : 1, choice);

@@ -45,7 +45,7 @@ struct KnownCandidates {
   int64_t priority = 0;  // of the gang that has them evicted
   std::string queue;     // the same
   cluster::Usage asks;   // the same; with queues
-  cluster::Time at;      // with queues
+  cluster::Time at;
   bool leaving_only = false;
   uint64_t version = 0;               // of WorkQueue
   uint64_t generation = 0;            // of ClusterState

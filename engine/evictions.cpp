@@ -6,6 +6,7 @@
 
 #include "engine/candidates.hpp"
 #include "engine/certificate.hpp"
+#include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/reclaim.hpp"
@@ -95,6 +96,9 @@ std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& g
   for (const PodUid& uid : victims->pods) {
     if (state.cluster.AllocationOf(uid) == nullptr) ++left.gone;
     const Member* member = state.members.FindMember(uid);
+    const bool leaves = member != nullptr && member->leaving() && member->holds();
+    if (leaves && member->pod->leaves_by > Time(0))
+      left.until = std::max(left.until, member->pod->leaves_by + kLate);
     left.under_way =
         left.under_way || (member != nullptr && member->writes->doing == WriteKind::kEvict);
   }

@@ -445,7 +445,10 @@ Verdict GangJudge::Preempting() {
   if (At(Stage::kRedeem) && victims.gone == victims.need)
     return Take(Stage::kRedeem, {Step::Kind::kRedeem});
   const bool refused = !victims.obstacle.empty() && !victims.begun && !victims.under_way;
-  const bool late = around_.stale_resources.empty() && *gang_.plan->deadline <= around_.now;
+  // Who was given a longer grace is waited for: others would be evicted beside those that go, and
+  // these again when they are back.
+  verdict_.deadline = std::max(*gang_.plan->deadline, victims.until);
+  const bool late = around_.stale_resources.empty() && *verdict_.deadline <= around_.now;
   if (At(Stage::kVictims) && (refused || late)) {
     std::string why = victims.obstacle;
     if (why.empty() && !victims.asked) why = "not all of its members could be nominated";

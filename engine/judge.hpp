@@ -32,7 +32,8 @@ struct VictimsLeft {
   bool asked = false;        // evictions were asked for
   bool begun = false;        // one was carried out
   bool under_way = false;
-  bool wanted = true;  // what was planned when they were chosen still holds
+  bool wanted = true;   // what was planned when they were chosen still holds
+  cluster::Time until;  // they are waited for at least as long: their grace
 };
 
 // What a gang's state depends on beside the gang. All of it outlives the judgement.

@@ -144,6 +144,16 @@ std::vector<std::vector<LostPod>> InUnits(const cluster::PodGroup* group,
 
 }  // namespace
 
+int64_t GpuTimeOf(const Gang& gang, const Lost& lost, Time now) {
+  const std::optional<Time>& since = gang.past.running_since();
+  if (!since || *since >= now) return 0;
+  int64_t milli = 0;
+  for (const LostPod& pod : lost.pods) {
+    for (const cluster::GpuShare& share : pod.held->gpus) milli += share.taken.most().value();
+  }
+  return milli / 100 * ((now - *since).value() / 1000);
+}
+
 bool HasSurplus(const EngineState& state, const Gang& gang) {
   return !gang.terms.whole && MinimumKnown(state, gang) && !IsInSegments(state, gang);
 }

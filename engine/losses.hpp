@@ -45,6 +45,8 @@ struct KeptByBudget {
 };
 std::optional<KeptByBudget> FindKeptByBudget(const EngineState& state, const Gang& gang,
                                              int64_t priority);
+// Since the gang began to run, in tenths of a GPU × s: what is lost with all of it.
+int64_t GpuTimeOf(const Gang& gang, const Lost& lost, cluster::Time now);
 // Pods beyond the minimum may go, the others stay.
 bool HasSurplus(const EngineState& state, const Gang& gang);
 // R14: it says that it is not preemptible (its PodGroup, else one of its pods), or is of a

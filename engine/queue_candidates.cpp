@@ -184,9 +184,7 @@ void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
     if (hopeless) return Refuse(gang.id, alone);
     if (lost.whole) {
       if (const auto shield = ShieldOf(gang, leaf)) return Shield(lost, *shield);
-      const auto& since = gang.past.running_since();
-      if (since && *since < now_)
-        lost.loss.gpu_time = usage.gpu_milli / 100 * ((now_ - *since).value() / 1000);
+      lost.loss.gpu_time = GpuTimeOf(gang, lost, now_);
     }
     lost.loss.whole = lost.whole;
     lost.loss.straddles = alone.straddles;

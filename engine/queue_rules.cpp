@@ -61,31 +61,42 @@ int64_t Whole(const Resource& resource, int64_t amount, bool up) {
   return IsMemory(resource) ? amount : amount / 1000 + (up && amount % 1000 > 0 ? 1 : 0);
 }
 
-std::string Describe(const queues::Tree& tree, const queues::Excess& excess) {
+// `asks`: of the gang alone.
+std::string Describe(const queues::Tree& tree, const queues::Excess& excess, int64_t asks) {
   const Resource& resource = tree.resources()[excess.resource];
   const std::string queue = "queue " + tree.at(excess.queue).name;
   const std::string name = ToString(resource);
   const std::string would = ShowAmount(resource, excess.would);
   const std::string most = ShowAmount(resource, excess.most);
+  const bool alone = asks > excess.most;
+  const std::string asked = " for " + ShowAmount(resource, asks) + " of " + name;
   switch (excess.kind) {
     case queues::Excess::Kind::kLimit:
-      return queue + " would use " + would + " of " + name + ", its limit is " + most;
+      return alone ? "it asks" + asked + ", the limit of " + queue + " is " + most
+                   : queue + " would use " + would + " of " + name + ", its limit is " + most;
     case queues::Excess::Kind::kGuarantee:
       return "in " + queue + " " + most + " of " + name + " may be borrowed, it would borrow " +
              would;
     case queues::Excess::Kind::kOwnGuarantee:
       break;
   }
-  return "it is not preemptible, and such gangs of " + queue + " would use " + would + " of " +
-         name + ", the guarantee is " + most;
+  return alone ? "it is not preemptible and asks" + asked + ", the guarantee of " + queue + " is " +
+                     most
+               : "it is not preemptible, and such gangs of " + queue + " would use " + would +
+                     " of " + name + ", the guarantee is " + most;
 }
 
-Reason BecauseOf(const queues::Tree& tree, const queues::Excess& excess) {
+// What the gang asks for alone is said where that is more than there may ever be.
+Reason BecauseOf(const queues::Tree& tree, const queues::Excess& excess,
+                 const queues::Vector& asks) {
   const Resource& resource = tree.resources()[excess.resource];
   const bool limit = excess.kind == queues::Excess::Kind::kLimit;
+  const bool borrows = excess.kind == queues::Excess::Kind::kGuarantee;
+  const int64_t alone = asks[excess.resource];
+  const int64_t need = !borrows && alone > excess.most ? alone : excess.would;
   return Because(limit ? ReasonCode::kQueueLimit : ReasonCode::kQueueGuarantee,
-                 Whole(resource, excess.most, false), Whole(resource, excess.would, true),
-                 Describe(tree, excess));
+                 Whole(resource, excess.most, false), Whole(resource, need, true),
+                 Describe(tree, excess, alone));
 }
 
 std::optional<queues::Excess> ExcessOf(const queues::Ledger& ledger, queues::QueueIndex leaf,
@@ -99,7 +110,7 @@ std::optional<queues::Excess> ExcessOf(const queues::Ledger& ledger, queues::Que
 Reason OverQueue(const QueueBook& book, const Gang& gang, const queues::Vector& asks) {
   const auto excess =
       ExcessOf(book.ledger(), book.IndexOf(QueueOf(gang)), asks, gang.non_preemptible);
-  return excess ? BecauseOf(book.tree(), *excess) : Reason{};
+  return excess ? BecauseOf(book.tree(), *excess, asks) : Reason{};
 }
 
 }  // namespace
@@ -193,9 +204,9 @@ Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) 
 Reason OverOwnGuarantee(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   if (!book.on() || !gang.non_preemptible) return {};
-  const auto excess = book.ledger().ExceedsGuarantee(book.IndexOf(QueueOf(gang)),
-                                                     book.tree().Dense(gang.queue->asks));
-  return excess ? BecauseOf(book.tree(), *excess) : Reason{};
+  const queues::Vector asks = book.tree().Dense(gang.queue->asks);
+  const auto excess = book.ledger().ExceedsGuarantee(book.IndexOf(QueueOf(gang)), asks);
+  return excess ? BecauseOf(book.tree(), *excess, asks) : Reason{};
 }
 
 bool OverQueueAlone(const EngineState& state, const Gang& gang) {
@@ -227,7 +238,7 @@ Reason OverGrownQueue(const EngineState& state, const Gang& gang,
   }
   grown.SetCapacity(std::move(capacity));
   const auto excess = ExcessOf(grown, leaf, asks, gang.non_preemptible);
-  return excess ? BecauseOf(tree, *excess) : Reason{};
+  return excess ? BecauseOf(tree, *excess, asks) : Reason{};
 }
 
 ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {

@@ -31,6 +31,7 @@ bool LowerPriority::Before(const Loss& a, const Loss& b) const {
   const Holder& y = b.holder;
   if (x.priority != y.priority) return x.priority < y.priority;
   if (x.may_end != y.may_end) return y.may_end;
+  if (a.gpu_time != b.gpu_time) return a.gpu_time < b.gpu_time;
   if (x.start != y.start) return x.start > y.start;
   return std::tie(x.gang, a.step) < std::tie(y.gang, b.step);
 }

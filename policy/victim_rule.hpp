@@ -41,11 +41,11 @@ struct Loss {
   // Others of its gang leave, and what is left is less than its minimum: it has to start over
   // whoever is chosen.
   bool broken = false;
-  int64_t step = 0;  // within its gang: the surplus is lost before the gang
+  int64_t step = 0;      // within its gang: the surplus is lost before the gang
+  int64_t gpu_time = 0;  // that is lost, in tenths of a GPU × s
   // With queues; see SmallerLoss.
   bool whole = false;      // all that is left of its gang
   bool straddles = false;  // its queue is left with less than its guarantee
-  int64_t gpu_time = 0;    // that is lost, in tenths of a GPU × s
 };
 
 // R6, of what the queues let a gang have: pods that leave anyway, what is left of gangs that they
@@ -76,7 +76,8 @@ class VictimRule {
 
 // Strictly lower priority. Pods that leave anyway take precedence, then what is left of gangs that
 // they leave without their minimum, then the lowest priority; of one priority gangs that an
-// eviction costs only time before those that it may end, then the gang that started last.
+// eviction costs only time before those that it may end, then the smallest loss of GPU-hours, then
+// the gang that started last.
 class LowerPriority final : public VictimRule {
  public:
   bool MayEvict(const Preemptor& preemptor, const Holder& holder) const override;

@@ -140,8 +140,8 @@ TEST_CASE("a gang that is held by its queue, by an order or by strict order is n
     world.Pass(Seconds(30));
     CHECK(Released(world, "g", 3) == 0);
     CHECK(ScaleUpOf(world, "g") ==
-          "not asked for: the limit of its queue is reached: queue a would use 24 of gpu, its "
-          "limit is 16");
+          "not asked for: the limit of its queue is reached: it asks for 24 of gpu, the limit of "
+          "queue a is 16");
   }
   SECTION("a queue on hold") {
     queues::QueueSpec queue{.name = "a"};
