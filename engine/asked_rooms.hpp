@@ -7,8 +7,7 @@
 // nodes first: nodes that were just added are empty. It grows as nodes come. Where the gang has to
 // be in the fabric does not count for it.
 //
-// It keeps a gang off as a booking does (booking_rules.hpp, 2 to 4), and not one of higher priority
-// in the same queue.
+// It keeps off gangs that come after the one that asked in order (booking_rules.hpp).
 #pragma once
 
 #include "engine/booking.hpp"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cluster/node_ledger.hpp"
+#include "engine/booking_rules.hpp"
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
@@ -131,7 +132,7 @@ void AuditRequests(const EngineState& state, std::vector<std::string>& broken) {
   }
 }
 
-// Nobody else is planned on a device that is kept whole for a gang.
+// Nobody else is planned on a device that is kept whole for a gang, but who goes before it.
 void AuditKeptRooms(const EngineState& state, std::vector<std::string>& broken) {
   for (const auto& [id, room] : state.kept_rooms.all()) {
     for (const cluster::Placement& kept : room.placements) {
@@ -142,7 +143,7 @@ void AuditKeptRooms(const EngineState& state, std::vector<std::string>& broken) 
         const cluster::Allocation& held = *state.cluster.AllocationOf(uid);
         const Gang* gang = state.members.GangOf(uid);
         if (held.holding != cluster::Holding::kReserved || gang == nullptr ||
-            AcrossAttempts(*gang) == id)
+            AcrossAttempts(*gang) == id || GoesBefore(state, *gang, room))
           continue;
         for (const cluster::GpuShare& share : held.placement.gpus) {
           if (std::find(whole.begin(), whole.end(), share.index) == whole.end()) continue;

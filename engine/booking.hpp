@@ -15,6 +15,7 @@
 #include "cluster/snapshot.hpp"
 #include "cluster/units.hpp"
 #include "queues/queue_spec.hpp"
+#include "queues/turns.hpp"
 
 namespace muster::engine {
 
@@ -26,6 +27,7 @@ struct Booking {
   uint64_t number = 0;  // changes whenever it keeps others off other room, or for another time
   cluster::GangId gang;
   std::string queue;
+  queues::OrderKey order;  // the gang's place in it, as of the last pass
   // Its room is expected to be free then. Never: nobody knows when, and it is closed until it is
   // (R15).
   cluster::Time at = cluster::Time::Never();

@@ -14,6 +14,7 @@
 #include "engine/queue_rights.hpp"
 #include "engine/request.hpp"
 #include "engine/restart_window.hpp"
+#include "engine/verdict.hpp"
 #include "queues/standing.hpp"
 
 namespace muster::engine {
@@ -142,14 +143,11 @@ namespace {
 void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& useful, Time now,
                  BookingNumbers& numbers) {
   const Time end = EndIfStarted(state, gang, now);
-  std::optional<bool> within;
   // Whose time has come is kept off by those alone that booked before it: else two whose rooms
   // overlap, because a node was made anew, would wait for each other for ever. Whose closed room is
   // free needs no other one, unless somebody keeps that very room.
   const Booking* own = state.bookings.Of(gang.id);
   const bool due = own != nullptr && own->due(now);
-  // The rest of a gang that grows cannot book: it goes before those behind it in its queue.
-  const bool rest = gang.pending() && AwaitsRest(gang, state.members.GroupOf(gang));
   for (const Booking& booking : state.bookings.all()) {
     if (due && &booking >= own &&
         (!own->closed() || !FitsBeside(state, {booking.number}, own->room)))
@@ -157,14 +155,7 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
     if (booking.gang == gang.id || !useful.Meets(booking.nodes)) continue;
     if (!booking.closed() && end <= booking.at) continue;
     const Gang* booked = state.members.Find(booking.gang);
-    if (booked == nullptr) continue;
-    if (BookedFor(state, gang) != booking.queue) {
-      if (!within) within = WithinGuarantee(state, gang);
-      if (*within && !WithinGuarantee(state, *booked)) continue;
-    } else if (rest && booked->pending() && *gang.queue->order < *booked->queue->order) {
-      continue;
-    }
-    if (MayEvictIt(state, gang, *booked)) continue;
+    if (booked == nullptr || GoesBefore(state, gang, *booked)) continue;
     if (MayBorrow(state, gang, *booked, booking.at, now)) continue;
     numbers.push_back(booking.number);
   }
@@ -172,13 +163,40 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
 
 }  // namespace
 
-bool GoesBefore(EngineState& state, const Gang& gang, const Gang& other) {
-  if (state.queue_book.on() && BookedFor(state, gang) != BookedFor(state, other)) {
-    if (WithinGuarantee(state, gang) && !WithinGuarantee(state, other)) return true;
-  } else if (PriorityOf(gang) > PriorityOf(other)) {
+namespace {
+
+// Of the same queue of the policy. The rest of a gang that grows cannot book: it goes before those
+// behind it.
+bool FirstInQueue(const EngineState& state, const Gang& gang, const Gang& owner) {
+  if (PriorityOf(gang) > PriorityOf(owner)) return true;
+  return gang.pending() && owner.pending() && AwaitsRest(gang, state.members.GroupOf(gang)) &&
+         *gang.queue->order < *owner.queue->order;
+}
+
+// Rooms that are kept for restarts, but for the gang's own, on these nodes (null: on any).
+void AddKeptRooms(const EngineState& state, const Gang& gang, const cluster::NodeSet* useful,
+                  BookingNumbers& numbers) {
+  const GangId across = AcrossAttempts(gang);
+  for (const auto& [id, room] : state.kept_rooms.all()) {
+    if (id == across || (useful != nullptr && !useful->Meets(room.nodes))) continue;
+    if (!GoesBefore(state, gang, room)) numbers.push_back(room.number);
+  }
+}
+
+}  // namespace
+
+bool GoesBefore(const EngineState& state, const Gang& gang, const KeptRoom& room) {
+  return state.queue_book.on() && BookedFor(state, gang) == room.queue &&
+         PriorityOf(gang) > PriorityAt(state, room);
+}
+
+bool GoesBefore(EngineState& state, const Gang& gang, const Gang& owner) {
+  if (!state.queue_book.on() || BookedFor(state, gang) == BookedFor(state, owner)) {
+    if (FirstInQueue(state, gang, owner)) return true;
+  } else if (WithinGuarantee(state, gang) && !WithinGuarantee(state, owner)) {
     return true;
   }
-  return MayEvictIt(state, gang, other);
+  return MayEvictIt(state, gang, owner);
 }
 
 BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
@@ -189,26 +207,24 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   const bool ran_there = Replaces(state, gang) || KeptRoomOf(state, gang) != nullptr;
   if (!ran_there) AddBookings(state, gang, useful, now, numbers);
   if (!ran_there) AddAskedRooms(state, gang, useful, numbers);
-  const GangId across = AcrossAttempts(gang);
-  for (const auto& [id, room] : state.kept_rooms.all()) {
-    if (id != across && useful.Meets(room.nodes)) numbers.push_back(room.number);
-  }
+  AddKeptRooms(state, gang, &useful, numbers);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
 
-BookingNumbers OthersOf(const EngineState& state, const Gang& gang) {
+BookingNumbers OthersOf(EngineState& state, const Gang& gang) {
   BookingNumbers numbers;
+  const auto binds = [&](const GangId& owner) {
+    if (owner == gang.id) return false;
+    const Gang* other = state.members.Find(owner);
+    return other == nullptr || !GoesBefore(state, gang, *other);
+  };
   for (const Booking& booking : state.bookings.all()) {
-    if (booking.gang != gang.id) numbers.push_back(booking.number);
+    if (binds(booking.gang)) numbers.push_back(booking.number);
   }
-  const GangId across = AcrossAttempts(gang);
-  for (const auto& [id, room] : state.kept_rooms.all()) {
-    if (id != across) numbers.push_back(room.number);
-  }
+  AddKeptRooms(state, gang, nullptr, numbers);
   for (const auto& [key, request] : state.requests.all()) {
-    if (request.ask.gang != gang.id && request.room.number != 0)
-      numbers.push_back(request.room.number);
+    if (request.room.number != 0 && binds(request.ask.gang)) numbers.push_back(request.room.number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;

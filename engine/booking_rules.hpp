@@ -4,16 +4,15 @@
 //
 // A booking keeps a gang off the free part of its room unless
 //
-//   1. the gang ends by the booking's time, if it starts now
-//   2. it gets lost members back: they are of what ran before
-//   3. it is within its queue's guarantee, and the booking's gang, in another queue, is not within
-//      its own
-//   4. it may have the booking's gang evicted: it would as soon as that gang had started
-//   5. the booking's gang may evict it when its time comes, and it loses little (R16)
-//   6. something is kept for its restart: it was there before
+//   1. the gang goes before the booking's gang in order (GoesBefore)
+//   2. it ends by the booking's time, if it starts now
+//   3. it gets lost members back: they are of what ran before
+//   4. the booking's gang may evict it when its time comes, and it loses little (R16)
+//   5. something is kept for its restart: it was there before
 //
-// A room that is kept for a restart keeps off every gang but its own. One that is kept for a gang
-// which asked for nodes (asked_rooms.hpp) keeps off those that do not go before it.
+// Room that is kept for a gang which asked for nodes (asked_rooms.hpp) keeps gangs off but for 1, 3
+// and 5. Room that is kept for a restart keeps off every gang but its own and those of higher
+// priority in its queue.
 #pragma once
 
 #include <memory>
@@ -27,6 +26,7 @@
 namespace muster::engine {
 
 struct EngineState;
+struct KeptRoom;
 
 // The queue of the policy for whose gang room is booked (R10): its namespace's queue is below that.
 const std::string& BookedFor(const EngineState& state, const Gang& gang);
@@ -50,11 +50,17 @@ Reason BackfillBar(EngineState& state, const Gang& gang);
 // The claimant may not have it evicted before (R8); not before `now`.
 cluster::Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& gang,
                             cluster::Time now);
-// Nodes that `other` asked for are no more its than the gang's: 3 and 4 above, or it is of higher
-// priority in the same queue.
-bool GoesBefore(EngineState& state, const Gang& gang, const Gang& other);
-// All but its own.
-BookingNumbers OthersOf(const EngineState& state, const Gang& gang);
+// The rule of order: room that is kept for `owner` binds those that come after it, nobody before
+// it. In the same queue of the policy the gang comes before by higher priority: what is kept is a
+// promise, and holds against older gangs of its priority, but for the rest of one that grows. Of
+// another queue it does if it is within its queue's guarantee and `owner` is not. It also does if
+// it may have `owner` evicted.
+bool GoesBefore(EngineState& state, const Gang& gang, const Gang& owner);
+// The gang for which it is kept ran there: nobody else goes before it.
+bool GoesBefore(const EngineState& state, const Gang& gang, const KeptRoom& room);
+// All that is kept for those that do not come after the gang, but for its own: room for it is
+// looked for beside that.
+BookingNumbers OthersOf(EngineState& state, const Gang& gang);
 // The cluster without what these keep.
 std::shared_ptr<const cluster::Snapshot> Without(EngineState& state,
                                                  const BookingNumbers& bookings);

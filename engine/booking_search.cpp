@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/booking_exchange.hpp"
+#include "engine/booking_first.hpp"
 #include "engine/booking_look.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/engine_state.hpp"
@@ -130,7 +131,6 @@ std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
 class NextInOrder {
  public:
   NextInOrder(EngineState& state, Time now) : state_(state), now_(now) {
-    for (const Booking& booking : state.bookings.all()) taken_.push_back(booking.useful);
     const queues::Tree& tree = state.queue_book.tree();
     for (uint32_t i = 0; i < tree.size(); ++i)
       most_depth_ = std::max(most_depth_, tree.at(queues::QueueIndex{i}).bookings.depth);
@@ -140,7 +140,8 @@ class NextInOrder {
   }
 
   std::optional<PlanJob> Find() {
-    if (!AllTaken() && VisitOverdue() && !AllTaken()) {
+    for (const Booking& booking : state_.bookings.all()) taken_.push_back(booking.useful);
+    if (VisitBefore() && !AllTaken() && VisitOverdue() && !AllTaken()) {
       state_.queue.Walk({[&](const Gang& first, Time since) { return MayEnter(first, since); },
                          [&](const Gang& gang) { return MayBookNow(gang); },
                          [&](const Gang& gang) { return Visit(gang); }});
@@ -152,6 +153,60 @@ class NextInOrder {
  private:
   void WakeAt(Time time) {
     if (time > now_) due_ = std::min(due_, time);
+  }
+
+  // One of higher priority in the queue of a gang that has booked: that booking is no bar to it.
+  // False: its room is to be looked for. The booking ends when it has some.
+  bool VisitBefore() {
+    for (const Booking& booking : state_.bookings.all()) {
+      const Gang* owner = state_.members.Find(booking.gang);
+      if (owner == nullptr || !owner->pending()) continue;
+      const Gang* before = state_.queue.FirstBefore(*owner, [&](const Gang& gang) {
+        if (!GivesWay(state_, booking, gang) || !Books(gang)) return false;
+        if (Searches(gang)) return BookedBefore(gang) < TermsOf(gang).depth;
+        WakeToSearch(gang);
+        return false;
+      });
+      if (before == nullptr) continue;
+      found_ = SearchFor(*before);
+      return false;
+    }
+    return true;
+  }
+
+  // Of bookings that do not give way to it.
+  int64_t BookedBefore(const Gang& gang) {
+    const NodeSet useful = state_.classes.Of(gang, state_.cluster);
+    return std::count_if(state_.bookings.all().begin(), state_.bookings.all().end(),
+                         [&](const Booking& one) {
+                           return one.useful.Meets(useful) && !GivesWay(state_, one, gang);
+                         });
+  }
+
+  // That there is nothing known to book.
+  bool Knows(const Gang& gang) const {
+    const Unbookable* why = state_.bookings.WhyNot(gang.id);
+    return why != nullptr &&
+           (why->generation == state_.cluster.generation() || now_ < why->searched_at + kAgain);
+  }
+
+  // A search may find what is not known yet.
+  bool Searches(const Gang& gang) {
+    if (!Knows(gang)) return true;
+    const bool close = Waited(gang, now_) >= TermsOf(gang).reserve_after;
+    return close && !state_.bookings.WhyNot(gang.id)->closing;
+  }
+
+  PlanJob SearchFor(const Gang& gang) {
+    return Knows(gang) ? SearchToClose(state_, gang, now_)
+                       : SearchBefore(state_, gang, Time::Never(), now_);
+  }
+
+  // When that may be.
+  void WakeToSearch(const Gang& gang) {
+    const Unbookable& why = *state_.bookings.WhyNot(gang.id);
+    if (why.generation != state_.cluster.generation()) WakeAt(why.searched_at + kAgain);
+    WakeAt(*gang.course.queued_at + TermsOf(gang).reserve_after);
   }
 
   // Gangs come queue by queue.
@@ -170,16 +225,40 @@ class NextInOrder {
     return false;
   }
 
-  bool MayBookNow(const Gang& gang) {
-    if (!BlockedByRoom(gang) || !gang.course.queued_at) return false;
-    if (&gang == overdue_ || state_.bookings.Of(gang.id) != nullptr) return false;
+  bool Waits(const Gang& gang) const {
+    return gang.course.queued_at && (BlockedByRoom(gang) || MayLackRoom(state_, gang));
+  }
+
+  // It waits for room, has none, and is old enough.
+  bool Books(const Gang& gang) {
+    if (!Waits(gang)) return false;
+    if (state_.bookings.Of(gang.id) != nullptr) return false;
     const BookingTerms& terms = TermsOf(gang);
     if (terms.depth == 0) return false;
-    if (Waited(gang, now_) < terms.min_age) {
-      WakeAt(*gang.course.queued_at + terms.min_age);
-      return false;
-    }
-    return !Crowded(gang, terms.depth);
+    if (Waited(gang, now_) >= terms.min_age) return true;
+    WakeAt(*gang.course.queued_at + terms.min_age);
+    return false;
+  }
+
+  bool MayBookNow(const Gang& gang) {
+    if (&gang == overdue_ || !Books(gang)) return false;
+    if (!Crowded(gang, TermsOf(gang).depth)) return true;
+    NobodyBehind(gang);
+    return false;
+  }
+
+  // Nobody behind it gets what it would have to have first: once for all that may use the same.
+  void NobodyBehind(const Gang& gang) {
+    NodeSet useful = state_.classes.Of(gang, state_.cluster);
+    const bool known = std::any_of(shut_.begin(), shut_.end(), [&](NodeSet both) {
+      const uint32_t count = both.count();
+      both.Join(useful);
+      return both.count() == count && useful.count() == count;
+    });
+    if (known) return;
+    shut_.push_back(useful);
+    taken_.push_back(std::move(useful));
+    contenders_.clear();
   }
 
   // As many as may have booked of the nodes that it may use.
@@ -217,15 +296,15 @@ class NextInOrder {
       return MayEnter(first, since);
     };
     const auto counts = [&](const Gang& gang) {
-      return BlockedByRoom(gang) && gang.course.queued_at &&
-             Waited(gang, now_) >= TermsOf(gang).min_age;
+      return Waits(gang) && Waited(gang, now_) >= TermsOf(gang).min_age;
     };
     const auto look = [&](const Gang& gang) {
       if (longest == nullptr || before(gang, *longest)) longest = &gang;
       return all;
     };
     state_.queue.WalkEach({enter, counts, look});
-    const bool books = longest != nullptr && MayBookNow(*longest) &&
+    const bool books = longest != nullptr && Books(*longest) &&
+                       !Crowded(*longest, TermsOf(*longest).depth) &&
                        Waited(*longest, now_) >= TermsOf(*longest).reserve_after;
     if (!books) return true;
     overdue_ = longest;
@@ -234,22 +313,15 @@ class NextInOrder {
 
   // True: on to the next one.
   bool Visit(const Gang& gang) {
-    const BookingTerms terms = TermsOfBookings(state_, gang);
-    if (Crowded(gang, terms.depth)) return true;
-    const Unbookable* why = state_.bookings.WhyNot(gang.id);
-    const bool same = why != nullptr && why->generation == state_.cluster.generation();
-    const bool known = why != nullptr && (same || now_ < why->searched_at + kAgain);
-    const bool close = Waited(gang, now_) >= terms.reserve_after;
-    if (!known || (close && !why->closing)) {
-      found_ = known ? SearchToClose(state_, gang, now_)
-                     : SearchBefore(state_, gang, Time::Never(), now_);
+    if (Crowded(gang, TermsOf(gang).depth)) return true;
+    if (Searches(gang)) {
+      found_ = SearchFor(gang);
       return false;
     }
-    // Nobody behind it gets what it would have to have first.
+    if (state_.bookings.first()) return true;  // nobody knows yet whether it ever fits
     taken_.push_back(state_.classes.Of(gang, state_.cluster));
     contenders_.clear();
-    if (!same) WakeAt(why->searched_at + kAgain);
-    WakeAt(*gang.course.queued_at + terms.reserve_after);
+    WakeToSearch(gang);
     return !AllTaken();
   }
 
@@ -260,11 +332,29 @@ class NextInOrder {
   std::optional<std::string> queue_;  // of which `terms_` are
   BookingTerms terms_;
   const Gang* overdue_ = nullptr;  // it had its turn before the others
-  std::vector<NodeSet> taken_;     // by bookings, and by those for which there are none
+  std::vector<NodeSet> taken_;     // by bookings, and by those that have to book before others
+  std::vector<NodeSet> shut_;      // of gangs that others of these keep from booking
   std::map<const cluster::PodSpec*, int64_t> contenders_;  // how many of those; looked up only
   Time due_ = Time::Never();
   std::optional<PlanJob> found_;
 };
+
+// It has the room of others that come after it: they look for other room. So do those that give way
+// to it, where no more than its queue's depth may book.
+void Overtake(EngineState& state, const Gang& gang, const Booking& booking) {
+  const BookingNumbers binding = OthersOf(state, gang);
+  int64_t beside = TermsOfBookings(state, gang).depth - 1;
+  for (const Booking& other : std::vector<Booking>(state.bookings.all())) {
+    const bool bound = std::binary_search(binding.begin(), binding.end(), other.number);
+    if (other.gang == gang.id || !other.useful.Meets(booking.useful)) continue;
+    const bool over = GivesWay(state, other, gang) && beside <= 0;
+    if (!bound && (over || other.nodes.Meets(booking.nodes))) {
+      EndBooking(state, other.gang);
+    } else {
+      --beside;
+    }
+  }
+}
 
 // By evictions alone, which the gang plans by itself.
 bool AtOnce(const PlanJob& job, const policy::LaterAnswer& found, Time now) {
@@ -325,7 +415,12 @@ void FollowBookings(EngineState& state, Time now) {
     const Gang* gang = state.members.Find(booking.gang);
     const bool waits =
         gang != nullptr && StillBooks(state, *gang) && BookedFor(state, *gang) == booking.queue;
-    if (!waits) EndBooking(state, booking.gang);
+    if (!waits) {
+      EndBooking(state, booking.gang);
+    } else if (*gang->queue->order != booking.order) {  // it binds others than before
+      bookings.Reorder(booking.gang, *gang->queue->order);
+      state.queue.AnythingMayFit();
+    }
   }
   for (auto at = bookings.refused().begin(); at != bookings.refused().end();) {
     const GangId id = (at++)->first;
@@ -370,6 +465,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   // Where it fits as it is, it has its turn in order.
   const bool usable = found.placed && (closing || found.steps > 0) && !AtOnce(job, found, now);
   if (!usable) {
+    if (state.bookings.first() && found.placed) return state.bookings.SetAside(job.id);
     if (known != nullptr && known->sound) {
       return state.bookings.Searched(job.id, now, state.cluster.growth());
     }
@@ -379,6 +475,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   Booking booking;
   booking.gang = job.id;
   booking.queue = BookedFor(state, *gang);
+  booking.order = *gang->queue->order;
   if (!closing) {
     const BookingJob::End& end = job.booking->ends[found.steps - 1];
     booking.at = end.at;
@@ -393,6 +490,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   booking.searched_at = now;
   booking.searched_growth = state.cluster.growth();
   if (!booking.closed() && !gang->promised) gang->promised = booking.at;
+  Overtake(state, *gang, booking);
   state.bookings.Grant(std::move(booking));
 }
 

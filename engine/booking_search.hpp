@@ -3,7 +3,8 @@
 //   Follow      before a pass: ends bookings of gangs that do not wait for room any more, counts
 //   what
 //               was kept free, and looks again at what of the others' room is free
-//   NextSearch  after a pass: where room is to be looked for, for a booking that broke, an earlier
+//   NextSearch  after a pass, or in it (booking_first.hpp): where room is to be looked for, for a
+//   booking that broke, an earlier
 //               time, or the next gang in order; nothing: nowhere
 //   Commit      what was found, outside the lock
 //

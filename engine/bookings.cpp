@@ -43,6 +43,13 @@ void Bookings::Close(const GangId& gang) {
   booking->last = {};
 }
 
+void Bookings::Reorder(const GangId& gang, const queues::OrderKey& order) {
+  Booking* booking = Find(gang);
+  MUSTER_CHECK(booking != nullptr);
+  booking->number = ++edition_;
+  booking->order = order;
+}
+
 void Bookings::End(const GangId& gang) {
   if (std::erase_if(all_, [&](const Booking& one) { return one.gang == gang; }) > 0) {
     ++edition_;

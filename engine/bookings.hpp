@@ -13,7 +13,10 @@
 //    ends or the gang holds nothing any more.
 // 4. Idle() counts what is kept free, as long as it is, by queue; ever.
 //
-// A restart forgets all of it: gangs that wait book again.
+// 5. First: until gangs have booked that waited before this process began, nobody is planned; and
+//    whoever was just refused books before those after it have their turn (Owe).
+//
+// A restart forgets all of it: gangs that have waited for long enough book before anybody starts.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +24,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +44,7 @@ class Bookings {
   // In place of the gang's former one.
   void Grant(Booking booking);
   void Close(const cluster::GangId& gang);
+  void Reorder(const cluster::GangId& gang, const queues::OrderKey& order);
   void End(const cluster::GangId& gang);
   void EndAll();
   // What is kept free from now on, whether all of it is free, and whether it will be in time.
@@ -61,6 +66,19 @@ class Bookings {
   void Refuse(const cluster::GangId& gang, const Unbookable& why) { refused_[gang] = why; }
   void Forget(const cluster::GangId& gang) { refused_.erase(gang); }
   const std::map<cluster::GangId, Unbookable>& refused() const { return refused_; }
+
+  // Before the first plan of this process. Gangs that are set aside fit as it is: they book
+  // nothing.
+  bool first() const { return first_; }
+  void SetAside(const cluster::GangId& gang) { aside_.insert(gang); }
+  const std::set<cluster::GangId>& aside() const { return aside_; }
+  void EndFirst() {
+    first_ = false;
+    aside_.clear();
+  }
+  // Somebody was just refused who is to book before others have their turn.
+  void Owe(bool owes) { owes_ = owes; }
+  bool owes() const { return owes_; }
 
   // When their room, and who may book next, is to be looked at without further facts.
   cluster::Time due() const { return std::min(look_due_, search_due_); }
@@ -96,6 +114,9 @@ class Bookings {
   std::map<cluster::GangId, Unbookable> refused_;
   std::map<cluster::GangId, Jumper> jumpers_;
   uint64_t edition_ = 0;
+  bool first_ = true;
+  bool owes_ = false;
+  std::set<cluster::GangId> aside_;
   uint64_t looked_at_ = 0;
   cluster::Time look_due_ = cluster::Time::Never();
   cluster::Time search_due_ = cluster::Time::Never();

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/booking_first.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/booking_search.hpp"
 #include "engine/engine_state.hpp"
@@ -87,6 +88,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
                           : never ? GangState::kUnsatisfiable
                                   : GangState::kQueued;
   Wait(state, gang, whole ? KindOf(state, gang, job) : std::nullopt, waits, std::move(reason));
+  NoteRefused(state, gang, now);
 }
 
 // Of those that are planned, among all that have not ended.

@@ -31,7 +31,8 @@
 //   obstacle       why one of them was not evicted     handover         the next repair; it runs
 //
 // Another PodGroup under its name clears all of it. After a restart all of it begins empty, but for
-// partial_since, which the gang's record and its pods' times tell. So a move that was under way
+// partial_since, which the gang's record and its pods' times tell, and queued_at, which is when the
+// last object came that it needed. So a move that was under way
 // ends there: who was evicted is gone, the others stay; and the next one need not wait.
 #pragma once
 

@@ -40,6 +40,7 @@ void KeptRooms::Lose(const KeptRoom& room) {
     known.placements.push_back(room.placements.front());
     known.hosts.push_back(room.hosts.front());
     known.lost_by = room.lost_by;
+    known.priority = std::min(known.priority, room.priority);
     known.until.reset();
   }
   known.nodes.Add(room.placements.front().node);

@@ -45,6 +45,7 @@ struct KeptRoom {
   cluster::GangId gang;                        // across attempts
   cluster::GangId lost_by;                     // the attempt that did, last
   std::string queue;                           // of the policy
+  int32_t priority = 0;                        // the lowest of the members that went
   cluster::Time since;                         // the gang ran
   bool died = false;                           // nothing of it runs any more: its window is open
   std::vector<cluster::Placement> placements;  // of members that went, in that order

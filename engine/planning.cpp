@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/booking_exchange.hpp"
+#include "engine/booking_first.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/booking_search.hpp"
 #include "engine/candidates.hpp"
@@ -261,6 +262,7 @@ Turn NextJob(EngineState& state, Time now) {
   if (std::optional<PlanJob> exchange = NextExchange(state, now))
     return {false, std::move(exchange)};
   for (int64_t looked = 0; looked < kSlice;) {
+    if (std::optional<PlanJob> search = NextFirst(state, now)) return {false, std::move(search)};
     state.queue_book.Follow(state.cluster);
     Gang* gang = state.queue.Next(state.cluster.usage());
     if (gang == nullptr) {
@@ -269,6 +271,7 @@ Turn NextJob(EngineState& state, Time now) {
     }
     looked += CostOf(*gang);
     if (std::optional<PlanJob> job = MakeJob(state, *gang, now)) return {false, std::move(job)};
+    NoteRefused(state, *gang, now);
     if (!spread()) break;
   }
   return {};

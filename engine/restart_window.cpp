@@ -90,6 +90,7 @@ std::optional<KeptRoom> RoomOf(const EngineState& state, const Gang& gang, const
   room.gang = AcrossAttempts(gang);
   room.lost_by = gang.id;
   room.queue = queue;
+  room.priority = CappedPriority(gang, gang.members.at(pod));
   room.since = since;
   room.placements = {held->placement};
   room.hosts = {node->uid};
@@ -174,6 +175,14 @@ void EndKeptRoom(EngineState& state, const GangId& id, WindowEnd how) {
                          "what it had" + (nodes.empty() ? "" : " on " + nodes) +
                              " is not kept for it any more: " + why);
   }
+}
+
+int32_t PriorityAt(const EngineState& state, const KeptRoom& room) {
+  for (const Gang* gang : AttemptsAt(state, room)) {
+    const int32_t now = PriorityOf(*gang);
+    if (now != INT32_MAX) return now;
+  }
+  return room.priority;
 }
 
 std::string Describe(const KeptRoom& room) {

@@ -6,10 +6,10 @@
 //   FollowKeptRooms  before a pass: ends what is over
 //   AwaitNextAttempt the gang is forgotten with its last pod: how long what it had is still kept
 //
-// What is kept is nobody's but the gang's, and that of the next attempts of its owner
-// (AcrossAttempts): see KeptOff in booking_rules.hpp. Not kept is what a member had that made way
-// for another gang, that ended well, or that had no group: another pod in its place has another
-// name.
+// What is kept is the gang's, that of the next attempts of its owner (AcrossAttempts), and of gangs
+// of higher priority in its queue: see KeptOff in booking_rules.hpp. Not kept is what a member had
+// that made way for another gang, that ended well, or that had no group: another pod in its place
+// has another name.
 #pragma once
 
 #include <optional>
@@ -40,6 +40,9 @@ void AwaitNextAttempt(EngineState& state, const Gang& gang, cluster::Time now);
 std::string OpenWindow(EngineState& state, const Gang& gang, cluster::Time since);
 // Those that it kept off may fit now.
 void EndKeptRoom(EngineState& state, const GangId& gang, WindowEnd how);
+
+// Of the gang that it is kept for, or what it was when it went.
+int32_t PriorityAt(const EngineState& state, const KeptRoom& room);
 
 // "gang a/b, which lost it early and may start there again until 2027-01-15T08:00:00Z".
 std::string Describe(const KeptRoom& room);

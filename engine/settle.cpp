@@ -131,6 +131,17 @@ void Begin(EngineState& state, Gang& gang, Time now) {
   state.preemptions.ForgetTries(gang.id);
 }
 
+// When the gang became complete, as far as its objects say: that may be before this process began.
+Time CompleteSince(const EngineState& state, const Gang& gang, Time now) {
+  const std::vector<const Member*> open = OpenMembers(gang);
+  const int64_t need = std::min(Need(gang, Counting::kPlanned), std::ssize(open));
+  if (need <= 0) return now;
+  Time since = open[static_cast<size_t>(need) - 1]->pod->created;
+  if (const cluster::PodGroup* group = state.members.GroupOf(gang))
+    since = std::max(since, group->created);
+  return since == Time(0) ? now : std::min(since, now);
+}
+
 void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
   state.reservations.OpenBarrier(gang, verdict.barrier_open);
   state.reservations.SetDeadline(gang, verdict.deadline);
@@ -144,7 +155,8 @@ void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
 // The state follows from the members, the plan and the clock.
 void JudgeGang(EngineState& state, Gang& gang, Time now) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
-  gang.judged = true;
+  const bool first = !std::exchange(gang.judged, true);
+  const bool complete = gang.course.queued_at.has_value();
   state.reservations.EndPauses(gang, now);
   SettleMembers(state, gang);
   FollowRefusal(state, gang, now);
@@ -180,6 +192,8 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
     });
     state.reservations.MarkForRecheck(gang, still);
   }
+  if (first && !complete && gang.course.queued_at)
+    gang.course.queued_at = CompleteSince(state, gang, now);
   Conclude(state, gang, std::move(verdict), now);
 }
 

@@ -253,14 +253,31 @@ TEST_CASE("pods of a gang that leave early make room for nobody else",
     });
   }
   world.Settle();
-  world.Submit("urgent", "x", 1, 1000);
+  world.Submit("equal", "x", 1);
   CHECK(world.Gang("small").state == GangState::kQueued);
-  CHECK(world.Gang("urgent").state == GangState::kQueued);
+  CHECK(world.Gang("equal").state == GangState::kQueued);
   for (int i = 0; i < 8; ++i) world.RemovePod("large-" + std::to_string(i));
   world.Settle();
   CHECK(world.Gang("small").state == GangState::kQueued);
-  CHECK(world.Gang("urgent").state == GangState::kQueued);
+  CHECK(world.Gang("equal").state == GangState::kQueued);
   CHECK(world.Gang("large").kept->pods == 8);
+}
+
+TEST_CASE("pods that leave early make room for a gang of higher priority in their queue",
+          "[engine][queues][restartWindow]") {
+  RestartWindowWorld world;
+  for (int i = 0; i < 8; ++i) {
+    world.Change("large-" + std::to_string(i), [&](cluster::Pod& pod) {
+      pod.deleting = true;
+      pod.leaves_by = world.now() + Seconds(30);
+    });
+  }
+  world.Settle();
+  world.Submit("urgent", "x", 1, 1000);
+  CHECK(world.Evicted().empty());
+  for (int i = 0; i < 8; ++i) world.RemovePod("large-" + std::to_string(i));
+  world.Settle();
+  CHECK(world.Gang("urgent").state == GangState::kReserved);
 }
 
 TEST_CASE("a gang that dies again after it started in its window keeps nothing",
