@@ -9,6 +9,7 @@
 #include "kube/encode.hpp"
 #include "kube/list_stream.hpp"
 #include "kube/resource.hpp"
+#include "tests/kube/noisy_objects.hpp"
 #include "tests/kube/record_dice.hpp"
 #include "topology/node_topology.hpp"
 
@@ -26,6 +27,7 @@ using cluster::PodSpec;
 using cluster::TaintEffect;
 using cluster::Time;
 using testing::Dice;
+using testing::Fattened;
 
 constexpr int kRounds = 2000;
 
@@ -414,41 +416,6 @@ TEST_CASE("a node that is written and read again is the same", "[kube][roundtrip
     CAPTURE(EncodeNode(back->node));
     REQUIRE(node == back->node);
   }
-}
-
-// Anything of which nothing is used.
-std::string Noise(Dice& dice, int depth = 0) {
-  switch (dice.From(0, depth < 4 ? 5 : 3)) {
-    case 0:
-      return std::to_string(dice.From(-9, 9)) + (dice.OneIn(2) ? ".5e-3" : "");
-    case 1:
-      return dice.Pick<std::string>({"null", "true", "[]", "{}"});
-    case 2:
-    case 3:
-      return R"(")" + std::string(static_cast<size_t>(dice.From(0, 90)), 'x') + R"(\"\u12ab")";
-    case 4: {
-      std::string list = "[" + Noise(dice, depth + 1);
-      for (int64_t i = dice.From(0, 3); i > 0; --i) list += " , " + Noise(dice, depth + 1);
-      return list + "]";
-    }
-    default:
-      return R"({"name":)" + Noise(dice, depth + 1) + R"(,"spec":)" + Noise(dice, depth + 1) +
-             R"(,"labels":)" + Noise(dice, depth + 1) + "}";
-  }
-}
-
-// `object` with noise in it.
-std::string Fattened(std::string object, Dice& dice) {
-  for (const char* const place :
-       {R"("metadata":{)", R"("spec":{)", R"("status":{)", R"("resources":{)", R"("labels":{)"}) {
-    const size_t at = object.find(place);
-    if (at == std::string::npos) continue;
-    const size_t begin = at + std::string_view(place).size();
-    const bool last = object[begin] == '}';
-    const std::string value = place == std::string_view(R"("labels":{)") ? "\"x\"" : Noise(dice);
-    object.insert(begin, R"("managedFields":)" + value + (last ? "" : ","));
-  }
-  return object;
 }
 
 // What comes out of a list of `objects` that arrives in pieces.
