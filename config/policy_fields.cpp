@@ -135,27 +135,45 @@ void VisitPreemption(engine::Options* options, std::vector<std::string>* notes,
     says.reclaim = never ? queues::Reclaim::kNever : queues::Reclaim::kGuarantee;
 }
 
+// Of Jobs that are not Indexed.
+void FindJobContradictions(const Policy& policy, std::vector<Contradiction>* found) {
+  if (policy.non_indexed_jobs.empty()) return;
+  const std::string field = "gangs.nonIndexedJobs";
+  if (!policy.by_owner) {
+    found->push_back(
+        {field, "expected none beside byOwner: false, which leaves the pods of every Job alone"});
+  }
+  if (std::any_of(policy.grouping.begin(), policy.grouping.end(), IsForJobs)) {
+    found->push_back(
+        {field,
+         "expected none beside a rule of your own for Job of batch in grouping: write it there"});
+  }
+}
+
+void VisitGangsByOwner(Policy* policy, FieldVisitor* visitor) {
+  visitor->Flag({"byOwner",
+                 "Pods that name no PodGroup are a gang where what owns them makes them start\n"
+                 "together (grouping). false: such pods start one by one."},
+                &policy->by_owner);
+  Enumeration(visitor,
+              {"unreadableOwners",
+               "What becomes of pods whose owner Muster cannot read, so that nobody knows who is\n"
+               "in their gang: its kind is not served, say, or a right is missing.\n"
+               "wait: they wait until it can be read; muster get gangs says what is missing.\n"
+               "alone: where that lasts for a minute they start one by one."},
+              {"wait", "alone"}, &policy->unreadable_owners);
+  visitor->TextList(
+      {"nonIndexedJobs",
+       "Namespaces in which a Job without completionMode Indexed is a gang, too, if\n"
+       "its parallelism is above 1 and the same as its completions. [\"*\"]: in all."},
+      kNamespaceOrEvery, &policy->non_indexed_jobs);
+}
+
 void VisitGangs(Policy* policy, FieldVisitor* visitor) {
   engine::Options* const options = &policy->engine;
   std::vector<std::string>* const notes = &policy->notes;
   visitor->Section({"gangs", ""}, [&] {
-    visitor->Flag({"byOwner",
-                   "Pods that name no PodGroup are a gang where what owns them makes them start\n"
-                   "together (grouping). false: such pods start one by one."},
-                  &policy->by_owner);
-    Enumeration(
-        visitor,
-        {"unreadableOwners",
-         "What becomes of pods whose owner Muster cannot read, so that nobody knows who is\n"
-         "in their gang: its kind is not served, say, or a right is missing.\n"
-         "wait: they wait until it can be read; muster get gangs says what is missing.\n"
-         "alone: where that lasts for a minute they start one by one."},
-        {"wait", "alone"}, &policy->unreadable_owners);
-    visitor->TextList(
-        {"nonIndexedJobs",
-         "Namespaces in which a Job without completionMode Indexed is a gang, too, if\n"
-         "its parallelism is above 1 and the same as its completions. [\"*\"]: in all."},
-        kNamespaceOrEvery, &policy->non_indexed_jobs);
+    VisitGangsByOwner(policy, visitor);
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
     VisitStrictOrder(&options->strict_order, notes, visitor);
@@ -433,12 +451,7 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
   FindFabricContradictions(options.placement.fabric, &found);
   FindQueueContradictions(options.queues, options.namespaces, &found);
   FindGroupingContradictions("grouping", policy.grouping, &found);
-  check(policy.non_indexed_jobs.empty() || policy.by_owner, "gangs.nonIndexedJobs",
-        "expected none beside byOwner: false, which leaves the pods of every Job alone");
-  check(policy.non_indexed_jobs.empty() ||
-            std::none_of(policy.grouping.begin(), policy.grouping.end(), IsForJobs),
-        "gangs.nonIndexedJobs",
-        "expected none beside a rule of your own for Job of batch in grouping: write it there");
+  FindJobContradictions(policy, &found);
   check(!options.strict_order || options.queues.empty(), "gangs.strictOrder",
         "expected false beside queues: write order: strict-fifo in those that are to have it");
   check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",

@@ -36,12 +36,12 @@ TEST_CASE("a pod that was nominated a node keeps it among nodes that are alike",
   CHECK(world.In(world.Put(world.Ranked(1, 3)), 3) == "a1x");
 }
 
-TEST_CASE("a pod that needs a free node takes one in a rack in use, though a free rack is smaller",
+TEST_CASE("a pod that needs a free node takes the only one of a rack, or one in a rack in use",
           "[policy][fabric][alone]") {
   Racks world(1, 1, 5);
   world.Add(MakeNode("b0x").Gpus(4).Label("block", "b").Label("rack", "b0"));
   world.Occupy("a0x", MakePod("x").Gpus(4), {0, 1, 2, 3});
-  CHECK(world.In(world.Put(world.Ranked(1, 1)), 2) == "a0");
+  CHECK(world.In(world.Put(world.Ranked(1, 1)), 2) == "b0");
   CHECK(world.In(world.Put(world.Ranked(1, 4)), 2) == "a0");
 }
 
