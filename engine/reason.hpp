@@ -43,10 +43,10 @@ enum class ReasonCode {
   kNoWholeSegments,    // all members would find a node, but not in the segments of `detail`
   kBlockedByOrder,     // strict order: the gang named in `detail` takes precedence
   kQueueLimit,         // a queue on its path would be over its limit: `need` of at most `have`
-  kQueueGuarantee,    // it would borrow `need` where `have` may be, or is over its own guarantee
-  kMinRuntime,        // `need` gangs that would make room are protected for now, see `detail`
-  kDisruptionBudget,  // the same, by PodDisruptionBudgets
-  kReserved,       // it would fit, but for room that is kept for whoever is in `detail`
+  kQueueGuarantee,     // it would borrow `need` where `have` may be, or is over its own guarantee
+  kMinRuntime,         // `need` gangs that would make room are protected for now, see `detail`
+  kDisruptionBudget,   // the same, by PodDisruptionBudgets
+  kReserved,           // it would fit, but for room that is kept for whoever is in `detail`
   kBackfillLimit,  // as many gangs of its namespace as may have gone ahead of the one in `detail`
   kHold,           // its queue starts no gang for now
   // Backoff; also Degraded: the deadline passed before all reached Bind (have of need did)

@@ -33,7 +33,7 @@ engine::Fact Wants(const Harness& world, const std::string& name, int gpus, int6
 }
 
 engine::WhatIfAnswer AskLater(Harness& world, std::vector<engine::Fact> workload,
-                         cluster::Duration outlook = Seconds(86'400)) {
+                              cluster::Duration outlook = Seconds(86'400)) {
   engine::WhatIf what;
   what.known = world.engine().DecidedFacts();
   what.workload = std::move(workload);
