@@ -108,7 +108,9 @@ TEST_CASE("every field of a PodGroup has a mark, and every mark its field", "[ku
   for (const Dialect& dialect : Dialects()) {
     std::set<std::string_view> used;
     for (const std::string_view kind : dialect.kinds) {
-      for (const auto& [leaf, type] : schema.LeavesOf(std::string(kind))) {
+      for (const auto& entry : schema.LeavesOf(std::string(kind))) {
+        const auto& leaf = entry.first;  // clang 14: a lambda catches no structured binding
+        const auto& type = entry.second;
         INFO(kind << ": " << leaf);
         bool marked = false;
         for (const DialectField& field : dialect.fields) {
@@ -153,7 +155,9 @@ TEST_CASE("what is set and not honoured is said by its place", "[kube][dialects]
         REQUIRE(group.ok());
         return group->not_honoured;
       };
-      for (const auto& [leaf, type] : schema.LeavesOf(std::string(kind))) {
+      for (const auto& entry : schema.LeavesOf(std::string(kind))) {
+        const auto& leaf = entry.first;  // clang 14: a lambda catches no structured binding
+        const auto& type = entry.second;
         INFO(kind << ": " << leaf);
         const std::string value = type == "whole"                           ? "3"
                                   : type == "boolean"                       ? "true"
