@@ -110,7 +110,6 @@ TEST_CASE("every field of a PodGroup has a mark, and every mark its field", "[ku
     for (const std::string_view kind : dialect.kinds) {
       for (const auto& entry : schema.LeavesOf(std::string(kind))) {
         const auto& leaf = entry.first;  // clang 14: a lambda catches no structured binding
-        const auto& type = entry.second;
         INFO(kind << ": " << leaf);
         bool marked = false;
         for (const DialectField& field : dialect.fields) {
