@@ -34,6 +34,7 @@ StartTurns::StartTurns(EngineState& state, const Gang& gang, cluster::Time now) 
   cluster::Transaction tx(state.cluster.TakeSnapshot());
   const policy::GangTerms terms = TermsOf(state, gang, {});
   std::vector<policy::Demand> demands;
+  demands.reserve(to_come.size());
   for (const Member* member : to_come) demands.push_back(DemandOf(state, terms, *member, now));
   const auto conditions = policy::PodConditions::Of(tx, demands);
   if (conditions == nullptr) return;
