@@ -144,6 +144,15 @@ bool StillTooFew(const EngineState& state, const Gang& gang) {
   return asked && !MayPreempt(state, gang);
 }
 
+// The rest of a gang that grows waits for its queue: that is held, or at its limit.
+bool RestWaitsForQueue(EngineState& state, Gang& gang, bool drains) {
+  if (!AwaitsRest(gang, state.members.GroupOf(gang))) return false;
+  Reason bar = drains ? HoldBar(state, gang) : OverQueue(state, gang, gang.queue->asks);
+  if (bar.code == ReasonCode::kNone) return false;
+  Wait(state, gang, std::nullopt, GangState::kDegraded, std::move(bar));
+  return true;
+}
+
 // What is to be planned for the gang; nothing: what is known says that it waits.
 std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (Blocked(state, gang)) return std::nullopt;
@@ -156,13 +165,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.request = RequestOf(state, gang, now);
   const bool drains = Drains(state, gang);
   if (drains) job.request.elastic.clear();
-  if (AwaitsRest(gang, state.members.GroupOf(gang))) {
-    Reason bar = drains ? HoldBar(state, gang) : OverQueue(state, gang, gang.queue->asks);
-    if (bar.code != ReasonCode::kNone) {
-      Wait(state, gang, std::nullopt, GangState::kDegraded, std::move(bar));
-      return std::nullopt;
-    }
-  }
+  if (RestWaitsForQueue(state, gang, drains)) return std::nullopt;
   if (job.request.required.empty() && job.request.elastic.empty()) return NoneIsWanted(state, gang);
   if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
   job.plain = Plain(state, job.request);
