@@ -69,7 +69,7 @@ class LeaderElection {
   };
 
   LeaderElection(Ports ports, LeaseOptions options);
-  ~LeaderElection();  // Stop
+  ~LeaderElection();  // Stop  // NOLINT(bugprone-exception-escape)
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;
 

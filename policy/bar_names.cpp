@@ -66,6 +66,7 @@ std::string Mismatch(const NodeSelectorTerm& term, const Node& node) {
 std::string MismatchOfAny(const std::vector<NodeSelectorTerm>& terms, const Node& node) {
   std::vector<std::string> parts;
   if (terms.size() > kMostTerms) return {};
+  parts.reserve(terms.size());
   for (const NodeSelectorTerm& term : terms) parts.push_back(Mismatch(term, node));
   return Join(parts, ", and ");
 }

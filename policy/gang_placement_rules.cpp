@@ -54,6 +54,7 @@ bool GangPlacement::PlacedTogether() {
     return true;
   });
   std::vector<const Place*> order;
+  order.reserve(places.size());
   for (const auto& [value, place] : places) order.push_back(&place);
   std::stable_sort(order.begin(), order.end(),
                    [](const Place* a, const Place* b) { return a->room > b->room; });
