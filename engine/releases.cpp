@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/start_turns.hpp"
+
 namespace muster::engine {
 
 using cluster::Time;
@@ -10,13 +12,20 @@ namespace {
 
 constexpr cluster::Duration kLately = cluster::Seconds(2);
 
-// Planned members that have not come to Bind yet.
+// Planned members that have not come to Bind yet; of those that come one by one the next.
 int64_t NotAtBind(const Gang& gang) {
-  return std::count_if(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-    const Member& member = entry.second;
-    return member.planned() && !member.plan->bind_seen && !member.pod->bound() &&
-           !member.pod->ending();
-  });
+  int64_t together = 0;
+  int64_t next = 0;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.planned() || member.plan->bind_seen || member.pod->bound() || member.pod->ending())
+      continue;
+    if (ComesInTurn(member)) {
+      next = 1;
+    } else {
+      ++together;
+    }
+  }
+  return together + next;
 }
 
 }  // namespace
@@ -30,21 +39,23 @@ std::optional<ReleaseTurn> Releases::Follow(const Gang& gang, bool releases, Tim
   Turn& turn = at->second;
   if (fresh) {
     const Time planned = gang.plan->made_at;
-    turn = {.plan = gang.plan->made, .pods = pods, .planned = planned, .from = planned};
-    waiting_.emplace(turn.from, gang.id);
+    turn = {.plan = gang.plan->made,
+            .pods = pods,
+            .priority = PriorityOf(gang),
+            .planned = planned,
+            .from = planned,
+            .active = planned};
+    waiting_.insert(PlaceOf(gang.id, turn));
   } else {
-    if (turn.begun && pods < turn.pods) {
-      arrivals_.emplace_back(now, turn.pods - pods);
-      latency_ = now - turn.from;
-    }
+    if (releases && turn.begun && pods < turn.pods) Arrive(gang.id, turn, turn.pods - pods, now);
     Count(turn, pods);
   }
   if (pods == 0) {
     Leave(gang.id);
     return std::nullopt;
   }
-  if (!turn.begun && waiting_.begin()->second == gang.id && under_way_ < Window(now))
-    Begin(gang.id, turn, now);
+  const bool first = !turn.begun && std::get<cluster::GangId>(*waiting_.begin()) == gang.id;
+  if (first && under_way_ < Window(now)) Begin(gang.id, turn, now);
   if (turn.begun) return ReleaseTurn{turn.planned, turn.waited ? turn.from : Time(0)};
   turn.waited = true;
   return ReleaseTurn{turn.planned, now, true, under_way_};
@@ -57,20 +68,33 @@ bool Releases::MayRelease(const Gang& gang) const {
 
 std::optional<cluster::GangId> Releases::Next(Time now) {
   if (waiting_.empty() || under_way_ >= Window(now)) return std::nullopt;
-  return waiting_.begin()->second;
+  return std::get<cluster::GangId>(*waiting_.begin());
 }
 
 Time Releases::due() const {
   if (waiting_.empty() || begun_.empty()) return Time::Never();
-  return begun_.begin()->first + patience();
+  return std::get<Time>(*begun_.begin()) + patience();
+}
+
+Releases::Order::value_type Releases::PlaceOf(const cluster::GangId& gang, const Turn& turn) {
+  return {turn.begun ? 0 : -int64_t{turn.priority}, turn.active, gang};
 }
 
 void Releases::Begin(const cluster::GangId& gang, Turn& turn, Time now) {
-  waiting_.erase({turn.from, gang});
+  waiting_.erase(PlaceOf(gang, turn));
   turn.begun = true;
   turn.from = now;
-  begun_.emplace(now, gang);
+  turn.active = now;
+  begun_.insert(PlaceOf(gang, turn));
   under_way_ += turn.pods;
+}
+
+void Releases::Arrive(const cluster::GangId& gang, Turn& turn, int64_t pods, Time now) {
+  arrivals_.emplace_back(now, pods);
+  if (!std::exchange(turn.came, true)) latency_ = now - turn.from;
+  if (!turn.overdue) begun_.erase(PlaceOf(gang, turn));
+  turn.active = now;
+  if (!turn.overdue) begun_.insert(PlaceOf(gang, turn));
 }
 
 void Releases::Count(Turn& turn, int64_t pods) {
@@ -83,13 +107,13 @@ void Releases::Leave(const cluster::GangId& gang) {
   if (found == turns_.end()) return;
   Turn& turn = found->second;
   Count(turn, 0);
-  (turn.begun ? begun_ : waiting_).erase({turn.from, gang});
+  (turn.begun ? begun_ : waiting_).erase(PlaceOf(gang, turn));
   turns_.erase(found);
 }
 
 void Releases::PassOverdue(Time now) {
-  while (!begun_.empty() && begun_.begin()->first + patience() <= now) {
-    Turn& turn = turns_.at(begun_.begin()->second);
+  while (!begun_.empty() && std::get<Time>(*begun_.begin()) + patience() <= now) {
+    Turn& turn = turns_.at(std::get<cluster::GangId>(*begun_.begin()));
     under_way_ -= turn.pods;
     turn.overdue = true;
     begun_.erase(begun_.begin());

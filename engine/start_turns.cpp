@@ -9,13 +9,13 @@
 #include "policy/pod_conditions.hpp"
 
 namespace muster::engine {
-namespace {
 
-// kube-scheduler's answer depends on which members came before.
-bool InTurn(const Member& member) {
+bool ComesInTurn(const Member& member) {
   const cluster::PodRules& rules = member.pod->spec->rules;
   return !rules.affinity.empty() || !rules.spread.empty();
 }
+
+namespace {
 
 bool HasCome(const Member& member) { return member.plan->bind_seen || member.pod->bound(); }
 
@@ -29,7 +29,7 @@ StartTurns::StartTurns(EngineState& state, const Gang& gang, cluster::Time now) 
   for (const auto& [uid, member] : gang.members) {
     if (member.planned() && !HasCome(member)) to_come.push_back(&member);
   }
-  const auto in_turn = [](const Member* member) { return InTurn(*member); };
+  const auto in_turn = [](const Member* member) { return ComesInTurn(*member); };
   if (to_come.size() < 2 || std::none_of(to_come.begin(), to_come.end(), in_turn)) return;
   cluster::Transaction tx(state.cluster.TakeSnapshot());
   const policy::GangTerms terms = TermsOf(state, gang, {});
@@ -42,7 +42,7 @@ StartTurns::StartTurns(EngineState& state, const Gang& gang, cluster::Time now) 
   const Member* next = nullptr;
   int best = 0;
   for (size_t i = 0; i < to_come.size(); ++i) {
-    if (!InTurn(*to_come[i])) continue;
+    if (!ComesInTurn(*to_come[i])) continue;
     const bool open = conditions->On(demands[i], to_come[i]->plan->placement->node) ==
                       policy::PodConditions::Bar::kNone;
     const int rank = open ? (to_come[i]->pod->gated_by_muster() ? 2 : 3) : 1;
@@ -51,7 +51,7 @@ StartTurns::StartTurns(EngineState& state, const Gang& gang, cluster::Time now) 
     next = to_come[i];
   }
   for (const Member* member : to_come) {
-    if (InTurn(*member) && member != next) waiting_.insert(member->uid);
+    if (ComesInTurn(*member) && member != next) waiting_.insert(member->uid);
   }
 }
 

@@ -13,6 +13,9 @@ namespace muster::engine {
 
 struct EngineState;
 
+// kube-scheduler's answer for it depends on which other members came before.
+bool ComesInTurn(const Member& member);
+
 class StartTurns {
  public:
   StartTurns(EngineState& state, const Gang& gang, cluster::Time now);
