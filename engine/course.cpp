@@ -11,6 +11,7 @@ using cluster::Time;
 namespace {
 
 constexpr Duration kLongestPause = cluster::Seconds(3'600);
+constexpr Duration kLongestBackoff = cluster::Seconds(60);
 constexpr Duration kLongestMovePause = cluster::Seconds(86'400);
 
 void ClearIfDue(std::optional<Time>& time, Time now) {
@@ -31,6 +32,10 @@ Duration BackoffAfter(int64_t failures, const Options& options) {
 
 Duration PauseAfter(Duration held, int64_t times) {
   return Doubled(held, times, std::max(held, kLongestPause));
+}
+
+Duration HeldAfter(Duration timeout, int64_t times) {
+  return Doubled(timeout, times + 1, std::max(timeout, kLongestBackoff));
 }
 
 void Course::Pass(Time now) {

@@ -105,6 +105,9 @@ cluster::Duration BackoffAfter(int64_t failures, const Options& options);
 // After the `times`th reservation in a row that ran out: as long as it was held, then twice as long
 // and so on, at most an hour unless it was held longer. So it holds at most half of the time.
 cluster::Duration PauseAfter(cluster::Duration held, int64_t times);
+// And the next one lasts twice as long, and so on, up to a minute: kube-scheduler does not look at
+// a pod that it has turned down for as long as its podMaxBackoffSeconds.
+cluster::Duration HeldAfter(cluster::Duration timeout, int64_t times);
 // first × 2^(times - 1), at most `most`.
 cluster::Duration Doubled(cluster::Duration first, int64_t times, cluster::Duration most);
 

@@ -222,7 +222,8 @@ bool GangJudge::FollowDeadlines() {
   if (gang_.tally.planned == 0) return true;
   for (const auto& [uid, member] : gang_.members) {
     if (!member.planned() || member.may_be_bound()) continue;
-    Time due = ReservedSince(member.plan->made_at) + around_.reservation_timeout;
+    Time due = ReservedSince(member.plan->made_at) +
+               HeldAfter(around_.reservation_timeout, member.plan->expiries);
     if (member.plan->refused_at) due = std::min(due, *member.plan->refused_at + Refusals::kStands);
     if (due <= around_.now) return false;
     verdict_.deadline = std::min(verdict_.deadline.value_or(due), due);

@@ -96,7 +96,8 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
   for (auto& [uid, member] : gang.members) {
     const std::optional<Time>& refused_at = member.plan->refused_at;
     const bool refused = refused_at && *refused_at + Refusals::kStands <= now;
-    const bool late = refused || member.plan->made_at + timeout <= now;
+    const bool late =
+        refused || member.plan->made_at + HeldAfter(timeout, member.plan->expiries) <= now;
     if (!member.planned() || member.may_be_bound() || !late) continue;
     const bool released = member.plan->nominated && !member.pod->gated_by_muster();
     if (released && !member.plan->bind_seen && WordsOn(*member.pod) != nullptr) {
@@ -133,8 +134,10 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
 Duration ReservationTimeout(const EngineState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   const bool own = group != nullptr && group->schedule_timeout > Duration(0);
-  return own ? std::min(group->schedule_timeout, state.options.max_reservation_timeout)
-             : state.options.reservation_timeout;
+  const Duration timeout =
+      own ? std::min(group->schedule_timeout, state.options.max_reservation_timeout)
+          : state.options.reservation_timeout;
+  return gang.course.expired ? HeldAfter(timeout, gang.course.attempts) : timeout;
 }
 
 }  // namespace muster::engine

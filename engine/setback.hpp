@@ -27,7 +27,7 @@ void Refuse(EngineState& state, Gang& gang, const Reason& setback, cluster::Time
 // and pauses, the others go on.
 void ExpireMembers(EngineState& state, Gang& gang, cluster::Time now);
 
-// From plan to the last Bind call.
+// From plan to the last Bind call; longer after one that ran out (HeldAfter).
 cluster::Duration ReservationTimeout(const EngineState& state, const Gang& gang);
 
 }  // namespace muster::engine

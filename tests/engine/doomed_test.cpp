@@ -40,6 +40,28 @@ TEST_CASE("a gang whose reservations expire holds room for at most half of the t
   CHECK(world.Gang("doomed").plans < 8);
 }
 
+// kube-scheduler comes back to a pod that it turned down after ten seconds or more. Where it asks
+// just before each plan, a reservation of five would never meet it.
+TEST_CASE("after a reservation that expired the next one lasts twice as long, up to a minute",
+          "[engine][doomed]") {
+  engine::Options options;
+  options.reservation_timeout = Seconds(5);
+  Harness world(options);
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("late", 1, 8, 1);
+  world.Settle();
+  CHECK(world.Gang("late").deadline == world.now() + Seconds(5));
+  for (const int64_t held : {10, 20, 40, 60, 60}) {
+    while (world.Gang("late").state == GangState::kReserved) world.Pass(Seconds(1));
+    while (world.Gang("late").state != GangState::kReserved) {
+      world.Pass(Seconds(1));
+      static_cast<void>(world.Filter("late-0"));
+    }
+    CHECK(world.Gang("late").deadline > world.now() + Seconds(held - 3));
+    CHECK(world.Gang("late").deadline <= world.now() + Seconds(held));
+  }
+}
+
 TEST_CASE("why a reservation expired names who was never asked about", "[engine][doomed]") {
   Harness world;
   world.Add(MakeNode("n0").Gpus(8));
