@@ -1,5 +1,6 @@
-// The restart window (internal to engine/; queues.md, section 3): a gang for which others were
-// evicted and that dies before its minRuntime keeps its devices for preemption.restartWindow.
+// The restart window (internal to engine/; queues/README.md, "The restart window"): a gang for
+// which others were evicted and that dies before its minRuntime keeps its devices for
+// preemption.restartWindow.
 //
 //   KeepRoom         a member goes: what it had is kept, before anybody can be planned there
 //   OpenWindow       all of them are gone, or about to go

@@ -121,7 +121,7 @@ class Auditor::Impl {
   std::set<cluster::ObjectKey> ours_;  // gangs that have had a pod of Muster's
   QueueAudit queue_audit_{api_};
   OwnerAudit owner_audit_{api_, options_.node_slack};
-  RestartAudit restart_audit_{api_};
+  RestartAudit restart_audit_{api_, queue_audit_};
   ShapeAudit shape_audit_{api_, queue_audit_};
   std::map<int32_t, cluster::Time> waited_;  // by priority: until when a pod did
   cluster::Time reclaimed_;                  // when a queue paused for it last

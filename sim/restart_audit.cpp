@@ -52,6 +52,7 @@ void RestartAudit::SeeMember(const PodRecord& pod, bool live,
     const bool agrees = run.live.empty() || run.asked == pod.pod.asked_queue;
     run.odd = run.odd || !plain || !agrees || (pod.pod.deleting && !run.started);
     run.asked = pod.pod.asked_queue;
+    run.lowest = std::min(run.lowest, queues_.Lowest(pod.pod));
     if (pod.pod.deleting && !run.told_to_go) run.told_to_go = at;
     Devices& devices = run.live[pod.pod.uid];
     for (const cluster::GpuIndex gpu : pod.pod.bound_gpus) {
@@ -97,7 +98,8 @@ void RestartAudit::Judge(const ObjectKey& key, Run& run, const std::string& queu
   if (ran < kDoubt || ran + kDoubt >= least) return;
   ended_early_[key] = run.told_to_go.value_or(at);  // for Muster it ends when all are told to go
   if (says.restart_window == 0 || run.had.empty()) return;
-  windows_of_[key] = {std::move(run.had), at, at + Duration(says.restart_window)};
+  windows_of_[key] = {std::move(run.had), queue, run.lowest, at,
+                      at + Duration(says.restart_window)};
   ++windows_;
 }
 
@@ -145,6 +147,15 @@ bool RestartAudit::Cancelled(const ObjectKey& gang, Time since) const {
   });
 }
 
+bool RestartAudit::Outranks(const Pod& pod, const ObjectKey& gang, const Window& window) const {
+  int32_t lowest = window.lowest;
+  for (const PodPtr& other : api_.Pods()) {  // that came in the place of those that went
+    if (ObjectKey{other->pod.key.ns, other->pod.pod_group} == gang)
+      lowest = std::min(lowest, queues_.Lowest(other->pod));
+  }
+  return queues_.NameOf(pod) == window.queue && queues_.Highest(pod) > lowest;
+}
+
 std::string RestartAudit::Fault(const Pod& pod, Time at) const {
   for (const auto& [gang, window] : windows_of_) {
     if (gang == ObjectKey{pod.key.ns, pod.pod_group} || window.until <= at + kDoubt) continue;
@@ -153,7 +164,7 @@ std::string RestartAudit::Fault(const Pod& pod, Time at) const {
         std::any_of(pod.bound_gpus.begin(), pod.bound_gpus.end(), [&](cluster::GpuIndex gpu) {
           return devices.contains({pod.node_name, gpu});
         });
-    if (!there || Cancelled(gang, window.opened)) continue;
+    if (!there || Outranks(pod, gang, window) || Cancelled(gang, window.opened)) continue;
     return "pod " + pod.key.ToString() + " is bound to devices on " + pod.node_name +
            " that are kept for the restart of gang " + gang.ToString();
   }

@@ -1,8 +1,9 @@
 // RestartAudit: whether nobody else comes to the devices of a gang for which others were evicted
-// and that died early, and nobody is evicted for it again within the hour (queues.md, section 3),
-// as the API server's objects show it, and by other means than Muster's. It finds starts that no
-// rule allows, not each that a rule forbids: gangs whose PodGroup changed while they ran, say, it
-// leaves alone. Part of the Auditor; one thread.
+// and that died early, other than one of a higher priority in its queue, and nobody is evicted for
+// it again within the hour (queues/README.md, "The restart window"), as the API server's objects
+// show it, and by other means than Muster's. It finds starts that no rule allows, not each that a
+// rule forbids: gangs whose PodGroup changed while they ran, say, it leaves alone. Part of the
+// Auditor; one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,14 @@
 
 #include "queues/queue_spec.hpp"
 #include "sim/api_server.hpp"
+#include "sim/queue_audit.hpp"
 
 namespace muster::sim {
 
 class RestartAudit {
  public:
-  explicit RestartAudit(ApiServer& api) : api_(api) {}
+  // `queues` says what a pod's queue and priority are. Both must outlive it.
+  RestartAudit(ApiServer& api, const QueueAudit& queues) : api_(api), queues_(queues) {}
 
   // `live`: bound, and it has not ended. `queues`: the policy's. Empty: it may be evicted, if it
   // is.
@@ -42,12 +45,15 @@ class RestartAudit {
     bool started = false;                     // it had its minimum
     cluster::Time since;                      // then
     std::string asked;                        // the queue that its members name
+    int32_t lowest = INT32_MAX;               // of their priorities
     std::optional<cluster::Time> told_to_go;  // the first of them
     std::map<cluster::PodUid, Devices> live;
     Devices had;  // of members that went since it started
   };
   struct Window {
     Devices devices;
+    std::string queue;
+    int32_t lowest = 0;  // priority that it may have had
     cluster::Time opened;
     cluster::Time until;
   };
@@ -57,9 +63,13 @@ class RestartAudit {
   bool Whole(const cluster::ObjectKey& key, const Run& run) const;
   void Judge(const cluster::ObjectKey& key, Run& run, const std::string& queue,
              const std::vector<queues::QueueSpec>& queues, cluster::Time at);
+  // It may go before the gang in its queue.
+  bool Outranks(const cluster::Pod& pod, const cluster::ObjectKey& gang,
+                const Window& window) const;
   bool Cancelled(const cluster::ObjectKey& gang, cluster::Time since) const;
 
   ApiServer& api_;
+  const QueueAudit& queues_;
   std::map<cluster::ObjectKey, Run> runs_;
   std::map<cluster::ObjectKey, Window> windows_of_;
   std::map<cluster::ObjectKey, cluster::Time> ended_early_;               // when, last

@@ -1,5 +1,5 @@
 // A gang that others were evicted for and that dies before its minRuntime keeps its devices for a
-// restart window (queues.md, section 3).
+// restart window (queues/README.md, "The restart window").
 #include <catch2/catch.hpp>
 #include <string>
 

@@ -104,13 +104,20 @@ struct Restarts {
     victim->evicted_for = {"default", "train"};
     return audit.See(victim, true, queues, at);
   }
-  std::string Fault(const std::string& pod, const std::string& group, cluster::Duration later) {
-    return audit.Fault(Pod(pod, group)->pod, died + later);
+  std::string Fault(const std::string& pod, const std::string& group, cluster::Duration later,
+                    int32_t priority = 0) {
+    cluster::Pod other = Pod(pod, group)->pod;
+    cluster::PodSpec spec = *other.spec;
+    other.asked_queue = "research";
+    spec.priority = priority;
+    other.spec = std::make_shared<const cluster::PodSpec>(spec);
+    return audit.Fault(other, died + later);
   }
 
   EventLoop loop;
   ApiServer api{loop, {}};
-  RestartAudit audit{api};
+  QueueAudit says{api};
+  RestartAudit audit{api, says};
   std::vector<QueueSpec> queues;
   Time died;
 };
@@ -123,6 +130,7 @@ TEST_CASE("nobody else comes to what is kept for the restart of a gang that died
         "pod default/other-0 is bound to devices on n0 that are kept for the restart of gang "
         "default/train");
   CHECK(restarts.Fault("train-1", "train", Seconds(10)).empty());
+  CHECK(restarts.Fault("urgent-0", "urgent", Seconds(10), 1).empty());
   CHECK(restarts.Fault("other-0", "other", Seconds(300)).empty());
 }
 
