@@ -108,6 +108,7 @@ bool WaitForEvidence(EngineState& state, Gang& gang, Time now) {
     state.queue.Retry(gang);
     return true;
   }
+  if (refusal->words.empty()) return false;  // silence: the pause has ended, it waits for room
   gang.course.setback = ReasonOf(*refusal);
   state.refusals.FoundNoRoom(gang.id, now);
   PendingQueue::Tried(gang);

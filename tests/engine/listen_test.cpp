@@ -154,6 +154,27 @@ TEST_CASE("a refused gang is planned again once in 5 s at most", "[engine][liste
   CHECK(world.Gang("train").plans == 2);
 }
 
+TEST_CASE("a gang that was refused and then met with silence waits for room like others",
+          "[engine][listen]") {
+  Released world;
+  world.RefuseAndGiveBack();
+  world.Add(MakePod("other").BoundTo("n0").Gpus(1));
+  world.RemovePod("other");
+  for (const char* pod : {"train-0", "train-1"})
+    world.Change(pod, [](cluster::Pod& one) { one.unschedulable = nullptr; });
+  world.Pass(Seconds(10));
+  REQUIRE(world.Planned());
+  world.Pass(Seconds(121));
+  REQUIRE(world.Gang("train").reason.code == ReasonCode::kReservationExpired);
+  world.Add(MakePod("next").BoundTo("n0").Gpus(1));
+  world.Pass(Seconds(400));  // the pause is over
+  CHECK(world.Gang("train").state == GangState::kQueued);
+  CHECK(world.Gang("train").plans == 2);
+  world.RemovePod("next");
+  world.Settle();
+  CHECK(world.Planned());
+}
+
 TEST_CASE("a sentence is written once: after it silence is an answer", "[engine][listen]") {
   Released world;
   world.Add(MakePod("other").BoundTo("n0"));
