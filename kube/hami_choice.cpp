@@ -93,10 +93,6 @@ std::string UnheededOfHami(const JsonView& annotations) {
     for (const std::string& word : ReadList(annotations, key))
       if (!Has(known, word)) add(key, word);
   }
-  for (const char* key : {kHamiNumaBind, kHamiWeights}) {
-    const std::string_view word = annotations.Get(key).Text();
-    if (!word.empty() && word != "false") add(key, word);
-  }
   return text.empty() ? text : text + ": Muster does not place by these words of HAMi";
 }
 

@@ -6,11 +6,10 @@
 //   nvidia.com/vgpu-mode                    hami-core, mig, mps, or several of them
 //   hami.io/node-scheduler-policy           binpack, spread
 //   hami.io/gpu-scheduler-policy            binpack, spread, mutex, topology-aware (what Muster
-//   does
-//                                           in any case where it knows the links)
+//                                           does in any case where it knows the links)
 //
-// Not heeded, and said so: numa of hami.io/gpu-scheduler-policy, nvidia.com/numa-bind,
-// hami.io/device-scoring-weights. Pure, any thread. For the decoders of kube/ only.
+// Not honoured, and told: numa of hami.io/gpu-scheduler-policy. Pure, any thread. For the decoders
+// of kube/ only.
 #pragma once
 
 #include <string>
@@ -29,8 +28,6 @@ inline constexpr const char* kHamiNoUseUuid = "nvidia.com/nouse-gpuuuid";
 inline constexpr const char* kHamiMode = "nvidia.com/vgpu-mode";
 inline constexpr const char* kHamiNodePolicy = "hami.io/node-scheduler-policy";
 inline constexpr const char* kHamiGpuPolicy = "hami.io/gpu-scheduler-policy";
-inline constexpr const char* kHamiNumaBind = "nvidia.com/numa-bind";
-inline constexpr const char* kHamiWeights = "hami.io/device-scoring-weights";
 
 // Of a pod that asks for GPUs. What can let no device is a problem of the view.
 cluster::GpuChoice ReadHamiChoice(const JsonView& annotations);

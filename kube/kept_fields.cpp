@@ -52,21 +52,22 @@ constexpr Kept kIdentity[] = {kKind, kApiVersion, Object("metadata", kIdentityMe
 // Muster's own, on objects of any kind.
 constexpr Kept kOwn = Value("muster.dev/*", kAnnotations);
 
-// What is written for other systems of the fabric, on pods and PodGroups (topology_terms.cpp).
-constexpr Kept kTopologyAnnotations[] = {
-    Value("kueue.x-k8s.io/podset-required-topology"),
-    Value("kueue.x-k8s.io/podset-preferred-topology"),
-    Value("kueue.x-k8s.io/podset-slice-required-topology"),
-    Value("kueue.x-k8s.io/podset-slice-size"),
-    Value("kueue.x-k8s.io/podset-slice-required-topology-constraints"),
-    Value("kai.scheduler/topology-required-placement"),
-    Value("kai.scheduler/topology-preferred-placement"),
-    Value("kai.scheduler/segment-size"),
-    Value("kai.scheduler/segment-topology-required-placement"),
-    Value("kai.scheduler/segment-topology-preferred-placement"),
-    Value("volcano.sh/network-topology-mode"),
-    Value("volcano.sh/network-topology-highest-tier"),
-    Value(kKoordinatorTopologyAnnotation),
+// What is written for other schedulers, on pods and PodGroups: what is read of it, and what is told
+// because it is not honoured (dialect_keys.cpp).
+constexpr Kept kDialectKeys[] = {
+    Value("scheduling.k8s.io/group-name"),
+    Value("scheduling.volcano.sh/*", kAnnotations),
+    Value("volcano.sh/*", kAnnotations),
+    Value("pod-group-name"),
+    Value("kai.scheduler/*", kAnnotations),
+    Value("gpu-fraction*", kAnnotations),
+    Value("mps"),
+    Value("gang.scheduling.koordinator.sh/*", kAnnotations),
+    Value("scheduling.koordinator.sh/*", kAnnotations),
+    Value("koordinator.sh/priority"),
+    Value("kueue.x-k8s.io/*", kAnnotations),
+    Value("nvidia.com/numa-bind"),
+    Value("hami.io/device-scoring-weights"),
 };
 
 template <size_t kFirst, size_t kSecond>
@@ -109,23 +110,8 @@ constexpr Kept kToleration[] = {Value("key"), Value("value"), Value("operator"),
 constexpr Kept kSomePodAnnotations[] = {
     kOwn,
     Value("kubernetes.io/config.mirror"),
-    Value("scheduling.k8s.io/group-name"),
-    Value("scheduling.volcano.sh/group-name"),
-    Value("scheduling.volcano.sh/group-min-member"),
-    Value("scheduling.volcano.sh/queue-name"),
-    Value("kai.scheduler/preemptibility"),
-    Value("volcano.sh/preemptable"),
-    Value("volcano.sh/task-spec"),
     Value(kCompletionIndex),
     Value(kJobIndex),
-    Value(kMaxExecTime),
-    Value("pod-group-name"),
-    Value(kKoordinatorGang),
-    Value(kKoordinatorGroups),
-    Value(kKoordinatorWait),
-    Value(kKoordinatorMode),
-    Value(kKoordinatorMatch),
-    Value("gang.scheduling.koordinator.sh/min-available"),
     Value(kHamiUseType),
     Value(kHamiNoUseType),
     Value(kHamiUseUuid),
@@ -133,13 +119,7 @@ constexpr Kept kSomePodAnnotations[] = {
     Value(kHamiMode),
     Value(kHamiNodePolicy),
     Value(kHamiGpuPolicy),
-    Value(kHamiNumaBind),
-    Value(kHamiWeights),
-    Value("kueue.x-k8s.io/pod-group-total-count"),
-    Value("kueue.x-k8s.io/pod-group-serving"),
-    Value(kGpuFractionAnnotation),
     Value(kGpuMemoryAnnotation),
-    Value(kGpuFractionDevicesAnnotation),
     Value(cluster::kDoNotDisrupt),
     Value(cluster::kSafeToEvict),
     Value(cluster::kHamiPhaseAnnotation),
@@ -148,9 +128,8 @@ constexpr Kept kSomePodAnnotations[] = {
     Value("alpha.jobset.sigs.k8s.io/exclusive-topology"),
     Value("alpha.jobset.sigs.k8s.io/node-selector"),
     Value("leaderworkerset.sigs.k8s.io/size"),
-    Value("volcano.sh/job-version"),
 };
-constexpr auto kPodAnnotations = Join(kSomePodAnnotations, kTopologyAnnotations);
+constexpr auto kPodAnnotations = Join(kSomePodAnnotations, kDialectKeys);
 constexpr Kept kOwner[] = {Value("controller"), kUid, kKind, kApiVersion, kName};
 constexpr Kept kPodMeta[] = {kName,
                              kNamespace,
@@ -235,22 +214,12 @@ constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
                           Object("spec", kNodeSpec), Object("status", kNodeStatus)};
 
 // PodGroups of every flavour (pod_group_decoder.cpp).
-constexpr Kept kPodGroupLabels[] = {kOwn,
-                                    Value("kueue.x-k8s.io/queue-name"),
-                                    Value("kai.scheduler/queue"),
-                                    Value("kai.scheduler/preemptibility"),
-                                    Value("volcano.sh/preemptable"),
-                                    Value("scheduling.volcano.sh/queue-name"),
-                                    Value(kKaiPriorityLabel),
-                                    Value(kLeaderWorkerSetLabel),
-                                    Value(kMaxExecTime)};
-constexpr Kept kSomePodGroupAnnotations[] = {kOwn,
-                                             Value("scheduling.volcano.sh/queue-name"),
-                                             Value("kai.scheduler/preemptibility"),
-                                             Value("volcano.sh/preemptable"),
-                                             Value(kMaxExecTime),
-                                             Value(kKoordinatorGroups)};
-constexpr auto kPodGroupAnnotations = Join(kSomePodGroupAnnotations, kTopologyAnnotations);
+constexpr Kept kSomePodGroupLabels[] = {kOwn, Value("quota.scheduling.koordinator.sh/name"),
+                                        Value("quota.scheduling.koordinator.sh/preemptible"),
+                                        Value(kKaiPriorityLabel), Value(kLeaderWorkerSetLabel)};
+constexpr auto kPodGroupLabels = Join(kSomePodGroupLabels, kDialectKeys);
+constexpr Kept kOwnKeys[] = {kOwn};
+constexpr auto kPodGroupAnnotations = Join(kOwnKeys, kDialectKeys);
 constexpr Kept kPodGroupMeta[] = {kName,
                                   kNamespace,
                                   kUid,

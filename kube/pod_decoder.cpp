@@ -9,6 +9,7 @@
 
 #include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
+#include "kube/dialect_keys.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/hami_choice.hpp"
 #include "kube/json.hpp"
@@ -214,8 +215,11 @@ void ReadGangWords(const JsonView& metadata, std::string_view ns, Pod& record) {
   const JsonView annotations = metadata.Get("annotations");
   cluster::GangWords words;
   ReadKoordinatorGang(metadata.Get("labels"), annotations, ns, record, words);
-  const std::string of_hami = record.spec->gpus.none() ? "" : UnheededOfHami(annotations);
-  if (!of_hami.empty()) words.unheeded += (words.unheeded.empty() ? "" : "; ") + of_hami;
+  const auto add = [&](const std::string& text) {
+    if (!text.empty()) words.unheeded += (words.unheeded.empty() ? "" : "; ") + text;
+  };
+  if (!record.spec->gpus.none()) add(UnheededOfHami(annotations));
+  for (const std::string& told : KeysNotHonoured(metadata.Get("labels"), annotations)) add(told);
   if (words != cluster::GangWords{})
     record.gang_words = std::make_shared<const cluster::GangWords>(std::move(words));
 }

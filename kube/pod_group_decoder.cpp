@@ -17,6 +17,7 @@
 
 #include "kube/decode.hpp"
 #include "kube/dialect_fields.hpp"
+#include "kube/dialect_keys.hpp"
 #include "kube/discovery.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/json.hpp"
@@ -57,7 +58,7 @@ std::optional<Flavour> FlavourOf(std::string_view api_version) {
 }
 
 // Kept as it is written, however odd: the engine judges it.
-std::optional<int64_t> ReadCount(const JsonView& count) {
+std::optional<int64_t> ReadMemberCount(const JsonView& count) {
   if (!count.present()) return std::nullopt;
   return count.Integer(1, -kAny, kAny);
 }
@@ -73,7 +74,7 @@ int64_t ReadNative(const JsonView& spec) {
   if (basic.present()) return 1;
   const JsonView count = gang.Get("minCount");
   if (!count.present()) count.Problem("is missing");
-  return ReadCount(count).value_or(1);
+  return ReadMemberCount(count).value_or(1);
 }
 
 // `role` at least `minimum` times; 0 and nothing are no minimum.
@@ -101,7 +102,7 @@ void ReadVolcano(const JsonView& spec, PodGroup& record) {
   const JsonView tasks = spec.Get("minTaskMember");
   tasks.Members(
       [&](std::string_view name, const JsonView& count) { AddRole(name, count, record.roles); });
-  const int64_t written = ReadCount(spec.Get("minMember")).value_or(1);
+  const int64_t written = ReadMemberCount(spec.Get("minMember")).value_or(1);
   if (Together(record.roles) > written) record.roles.clear();
   record.min_member = written == 0 ? 1 : written;
 }
@@ -166,7 +167,7 @@ void ReadKai(const JsonView& spec, PodGroup& record) {
     const Subgroup& read = groups[i++];
     if (!read.has_children) AddRole(read.name, group.Get("minMember"), record.roles);
   });
-  const int64_t written = ReadCount(spec.Get("minMember")).value_or(1);
+  const int64_t written = ReadMemberCount(spec.Get("minMember")).value_or(1);
   record.min_member = groups.empty() ? written : Together(record.roles);
   if (record.min_member == 0) record.min_member = 1;
 }
@@ -194,7 +195,7 @@ void ReadMembers(const JsonView& spec, Flavour flavour, PodGroup& record) {
       record.min_member = ReadNative(spec);
       return;
     case Flavour::kPlain:
-      record.min_member = ReadCount(spec.Get("minMember")).value_or(1);
+      record.min_member = ReadMemberCount(spec.Get("minMember")).value_or(1);
       return;
     case Flavour::kVolcano:
       return ReadVolcano(spec, record);
@@ -293,6 +294,8 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   record.gates_together = *flavour == Flavour::kNative && version != "scheduling.k8s.io/v1alpha2";
   if (const Dialect* dialect = FindDialect(version, kind))
     record.not_honoured = FieldsNotHonoured(*dialect, group);
+  for (std::string& told : KeysNotHonoured(said.Get("labels"), said.Get("annotations")))
+    record.not_honoured.push_back(std::move(told));
   if (!defects.none()) record.defect = defects.first().ToString();
   return record;
 }

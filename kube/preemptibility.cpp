@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kKai = "kai.scheduler/preemptibility";
 constexpr const char* kVolcano = "volcano.sh/preemptable";
+constexpr const char* kKoordinator = "quota.scheduling.koordinator.sh/preemptible";
+constexpr const char* kKoordinatorNever = "scheduling.koordinator.sh/disable-preemptible";
 
 // As Go's strconv.ParseBool reads it: Volcano does.
 std::optional<bool> ParseGoBool(std::string_view text) {
@@ -52,6 +54,8 @@ std::optional<bool> ReadPreemptible(const JsonView& labels, const JsonView& anno
   for (const JsonView* texts : {&annotations, &labels}) {
     if (const auto said = ParseGoBool(texts->Get(kVolcano).Text())) return said;
   }
+  if (labels.Get(kKoordinator).Text() == "false") return false;
+  if (labels.Get(kKoordinatorNever).Text() == "true") return false;
   return std::nullopt;
 }
 

@@ -11,7 +11,8 @@ std::string ReadQueueName(const JsonView& labels, const JsonView& annotations) {
        {std::pair(&annotations, cluster::kQueueName), std::pair(&labels, cluster::kQueueName),
         std::pair(&labels, "kueue.x-k8s.io/queue-name"), std::pair(&labels, "kai.scheduler/queue"),
         std::pair(&annotations, "scheduling.volcano.sh/queue-name"),
-        std::pair(&labels, "scheduling.volcano.sh/queue-name")}) {
+        std::pair(&labels, "scheduling.volcano.sh/queue-name"),
+        std::pair(&labels, "quota.scheduling.koordinator.sh/name")}) {
     std::string name(texts->Get(key).Text());
     if (!name.empty()) return name;
   }

@@ -18,6 +18,7 @@
 #include "config/shipped_files.hpp"
 #include "config/yaml_parser.hpp"
 #include "kube/decode.hpp"
+#include "kube/dialect_keys.hpp"
 
 namespace muster::kube {
 namespace {
@@ -196,7 +197,8 @@ std::string DocumentOf(const Dialect& dialect) {
     text += (kind == dialect.kinds.front() ? "" : ", ") + std::string(kind.substr(slash + 1)) +
             " of `" + std::string(kind.substr(0, slash)) + "`";
   }
-  text += "\n\n| Field | Honoured | |\n|---|---|---|\n";
+  text += dialect.kinds.empty() ? "| Label or annotation" : "\n\n| Field";
+  text += " | Honoured | |\n|---|---|---|\n";
   for (const DialectField& field : dialect.fields) {
     const char* heed = field.heed == Heed::kHonoured      ? "yes"
                        : field.heed == Heed::kMeaningless ? "means nothing here"
@@ -219,6 +221,12 @@ TEST_CASE("docs/podgroup-fields.md is what the tables say", "[kube][dialects]") 
       "used: "
       "[gangs.md](gangs.md).\n";
   for (const Dialect& dialect : Dialects()) text += "\n" + DocumentOf(dialect);
+  text +=
+      "\n# Labels and annotations of other schedulers\n\n"
+      "Likewise, of `kube/dialect_keys.cpp`: what is set on pods or PodGroups for another "
+      "scheduler, "
+      "other than to `false`. `*` at the end stands for any rest.\n";
+  for (const Dialect& dialect : DialectsOfKeys()) text += "\n#" + DocumentOf(dialect);
   const std::string file = std::string(MUSTER_SOURCE_DIR) + "/docs/podgroup-fields.md";
   if (std::getenv("MUSTER_UPDATE_GOLDENS") != nullptr) std::ofstream(file) << text;
   std::stringstream written;

@@ -11,7 +11,7 @@ namespace {
 using cluster::PodGroup;
 using cluster::PodGroupUid;
 
-PodGroup Object(const std::string& uid, int64_t created, int64_t min_member = 1) {
+PodGroup Written(const std::string& uid, int64_t created, int64_t min_member = 1) {
   PodGroup group;
   group.uid = PodGroupUid(uid);
   group.key = {"n", "g"};
@@ -39,27 +39,27 @@ std::string Told(PodGroupChoice& choice, const engine::Fact& fact) {
 TEST_CASE("of PodGroups with one name the oldest counts, in whatever order they are read",
           "[kube][choice]") {
   PodGroupChoice in_order;
-  CHECK(Told(in_order, Object("old", 1)) == "+old");
-  CHECK(Told(in_order, Object("new", 2)) == "!");
-  CHECK(Told(in_order, Object("new", 2, 5)).empty());
-  CHECK(Told(in_order, Object("old", 1, 3)) == "+old");
+  CHECK(Told(in_order, Written("old", 1)) == "+old");
+  CHECK(Told(in_order, Written("new", 2)) == "!");
+  CHECK(Told(in_order, Written("new", 2, 5)).empty());
+  CHECK(Told(in_order, Written("old", 1, 3)) == "+old");
 
   PodGroupChoice backwards;
-  CHECK(Told(backwards, Object("new", 2)) == "+new");
-  CHECK(Told(backwards, Object("old", 1)) == "~new+old");
-  CHECK(Told(backwards, Object("new", 2)).empty());
+  CHECK(Told(backwards, Written("new", 2)) == "+new");
+  CHECK(Told(backwards, Written("old", 1)) == "~new+old");
+  CHECK(Told(backwards, Written("new", 2)).empty());
 }
 
 TEST_CASE("when the PodGroup that counts goes, the next one takes its place", "[kube][choice]") {
   PodGroupChoice choice;
-  Told(choice, Object("a", 1));
-  Told(choice, Object("b", 2));
-  Told(choice, Object("c", 2));
+  Told(choice, Written("a", 1));
+  Told(choice, Written("b", 2));
+  Told(choice, Written("c", 2));
   CHECK(Told(choice, engine::PodGroupRemoved{PodGroupUid("b")}) == "-b");
   CHECK(Told(choice, engine::PodGroupRemoved{PodGroupUid("a")}) == "-a+c");
   CHECK(Told(choice, engine::PodGroupUnserved{PodGroupUid("c")}) == "~c");
   CHECK(Told(choice, engine::PodGroupRemoved{PodGroupUid("never seen")}) == "-never seen");
-  CHECK(Told(choice, Object("c", 2)) == "+c");
+  CHECK(Told(choice, Written("c", 2)) == "+c");
 }
 
 TEST_CASE("a PodGroup that gave way counts again for the engine's model", "[kube][choice]") {
@@ -76,8 +76,8 @@ TEST_CASE("a PodGroup that gave way counts again for the engine's model", "[kube
     const PodGroup* group = state.FindPodGroup({"n", "g"});
     return group == nullptr ? std::string() : group->uid.text();
   };
-  tell(Object("new", 2));
-  tell(Object("old", 1));
+  tell(Written("new", 2));
+  tell(Written("old", 1));
   CHECK(uid() == "old");
   tell(engine::PodGroupRemoved{PodGroupUid("old")});
   CHECK(uid() == "new");

@@ -1,0 +1,25 @@
+// DialectKeys: every label and annotation of pods and PodGroups that the schedulers know beside
+// which Muster may run, and what Muster makes of it, as DialectFields does of the fields of
+// PodGroups. The list is that of their sources' constants (tests/kube/dialect_keys.txt), and a test
+// fails for a key that is not here.
+//
+// Constants, any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/dialect_fields.hpp"
+#include "kube/json_view.hpp"
+
+namespace muster::kube {
+
+// Without kinds. DialectField::path is the key; "*" at its end stands for any rest.
+std::span<const Dialect> DialectsOfKeys();
+// Which of the object's labels and annotations are set and not honoured: "volcano.sh/task-priority:
+// …". Empty and "false" are not set.
+std::vector<std::string> KeysNotHonoured(const JsonView& labels, const JsonView& annotations);
+
+}  // namespace muster::kube
