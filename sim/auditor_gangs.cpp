@@ -177,6 +177,9 @@ void Auditor::Impl::SetWhole(const ObjectKey& key, GangBook& gang, int64_t need,
   const auto unheard = std::count_if(gang.gone.begin(), gang.gone.end(),
                                      [&](const auto& entry) { return InDoubt(entry.second, at); });
   gang.perhaps = gang.perhaps || gang.started || bound + succeeded + unheard >= need;
+  // Muster may have heard of the larger minimum first.
+  if (gang.surely && bound + succeeded < most && at <= gang.news + options_.node_slack)
+    gang.surely = false;
   if (!gang.surely && bound > 0 && bound + succeeded >= most && HasRoles(key, gang)) {
     gang.surely = true;
     gang.news = at;
