@@ -1,7 +1,7 @@
 // DeviceAmount: how much of one device, in thousandths of its compute and of its memory.
 //
-// A device is full when either is used up: a part of a device is one of both, however small (see
-// SharingModel), so nothing fits beside a pod that has all of its compute, or all of its memory.
+// A device is full when its memory is used up: a part of a device is some of its memory, however
+// little (see SharingModel), and need not be any of its compute.
 //
 // A plain value of four bytes, for there is one for each device of a cluster, and one for each that
 // a pod holds. Arithmetic saturates. Amounts below zero are differences of others.

@@ -48,7 +48,9 @@ class Replicas final : public SharingModel {
 };
 
 // Any part of a device: so much of its compute, and of its memory what is asked for in thousandths
-// or in MiB, whichever is more. A pod that does not say how much of either has a thousandth of it.
+// or in MiB, whichever is more. A pod that does not say how much of its compute has none of it for
+// itself, one that does not say how much of its memory a thousandth. Who has all of either has the
+// device alone.
 class Fractions final : public SharingModel {
  public:
   std::string_view name() const override { return "fractional"; }
@@ -62,8 +64,8 @@ class Fractions final : public SharingModel {
       memory = std::max(memory, ThousandthsUp(request.memory_each.value(), gpu.memory.value()));
     }
     if (compute + memory == 0 || memory > kWholeGpu.value()) return {};
-    if (memory == kWholeGpu.value()) return DeviceAmount::All();
-    return {GpuMilli(std::max<int64_t>(compute, 1)), GpuMilli(std::max<int64_t>(memory, 1))};
+    if (memory == kWholeGpu.value() || compute >= kWholeGpu.value()) return DeviceAmount::All();
+    return {GpuMilli(compute), GpuMilli(std::max<int64_t>(memory, 1))};
   }
   bool counted() const override { return false; }
 };

@@ -134,6 +134,19 @@ TEST_CASE(
   CHECK(PlaceEach(world, Strategy::kBinpack, 1, c.second) == Places{"nowhere"});
 }
 
+TEST_CASE("a share without cores takes none of them, whoever comes first", "[policy][devices]") {
+  const testing::PodBuilder half = MakePod("half").GpuParts(500, 300);
+  const testing::PodBuilder rest = MakePod("rest").GpuParts(0, 400);
+  for (const bool first : {true, false}) {
+    World world;
+    world.Add(MakeNode("n").Gpus(1).Sharing(GpuSharing::Fractional()));
+    if (first) CHECK(PlaceEach(world, Strategy::kBinpack, 1, rest) == Places{"n:0"});
+    CHECK(PlaceEach(world, Strategy::kBinpack, 2, half) == Places{"n:0", "n:0"});
+    if (!first) CHECK(PlaceEach(world, Strategy::kBinpack, 1, rest) == Places{"n:0"});
+    CHECK(PlaceEach(world, Strategy::kBinpack, 1, rest) == Places{"nowhere"});
+  }
+}
+
 TEST_CASE("devices are numbered as the node says, not by position", "[policy][devices]") {
   World world;
   cluster::Node node = MakeNode("n").Gpus(3).Build();

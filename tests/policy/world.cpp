@@ -156,8 +156,7 @@ Share ShareByHand(const Gpu& gpu, const cluster::GpuRequest& request) {
   }
   if (memory > 1000) return {};
   if (memory == 1000) return {1000, 1000};
-  return {static_cast<int>(std::max<int64_t>(compute, 1)),
-          static_cast<int>(std::max<int64_t>(memory, 1))};
+  return {static_cast<int>(compute), static_cast<int>(std::max<int64_t>(memory, 1))};
 }
 
 std::string FaultOf(const World& world, const std::vector<Demand>& demands,
