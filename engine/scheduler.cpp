@@ -50,7 +50,7 @@ Scheduler::~Scheduler() = default;
 
 // The cycle: what is told of changes the books (Apply, Report, Filter, Bind); Advance follows it
 // up.
-Progress Scheduler::Advance(Time now) {
+Progress Scheduler::Advance(Time now, const std::function<void()>& meanwhile) {
   {
     FairMutexLock lock(mu_);
     TellDue(*state_, now);
@@ -60,6 +60,7 @@ Progress Scheduler::Advance(Time now) {
     if (!BeginPass(now)) break;                           //
     while (std::optional<PlanJob> job = NextPlan(now)) {  // 2. plans, in order,
       const PlanResult result = Plan(*placer_, *job);     //    outside the lock
+      if (meanwhile) meanwhile();
       FairMutexLock lock(mu_);
       Commit(*state_, *job, result, now);
     }

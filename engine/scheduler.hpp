@@ -14,6 +14,7 @@
 //   Progress progress = scheduler.Advance(now);   // carry out progress.actions, Report outcomes
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -64,8 +65,9 @@ class Scheduler {
 
   // 1. Brings every touched gang's state up to date, and lets deadlines pass.  2. Plans pending
   // gangs in order, and commits what fits.  3. Returns all actions that follow. Calling it again at
-  // once returns nothing.
-  Progress Advance(cluster::Time now);
+  // once returns nothing. `meanwhile`, if there is one, is called between each plan and its commit,
+  // outside the lock: what other threads may do then is done by tests so.
+  Progress Advance(cluster::Time now, const std::function<void()>& meanwhile = {});
   // When Advance has work without further facts; Time::Never() when only a fact can bring some.
   cluster::Time NextWake() const;
 

@@ -110,7 +110,7 @@ class MusterLink::Impl {
 
 void MusterLink::Impl::Advance() {
   ++stats_.advances;
-  const engine::Progress progress = scheduler_->Advance(loop_.now());
+  const engine::Progress progress = scheduler_->Advance(loop_.now(), options_.meanwhile);
   stats_.gangs_tried += progress.gangs_tried;
   stats_.gangs_planned += progress.gangs_planned;
   stats_.gangs_started += static_cast<int64_t>(progress.started.size());

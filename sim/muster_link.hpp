@@ -38,6 +38,8 @@ struct MusterLinkOptions {
   // and Jobs and other kinds tell nothing.
   using Reader = std::function<std::vector<engine::Fact>(const WatchEvent&)>;
   std::function<Reader()> make_reader = nullptr;
+  // What happens between a plan and its commit (Scheduler::Advance). Null: nothing.
+  std::function<void()> meanwhile = nullptr;
 };
 
 struct MusterLinkStats {

@@ -69,6 +69,7 @@ std::string World::CheckRebuild() {
   const Time now = cluster_->loop().now();
   if (now <= reclaimed_) return "";  // nor for whom they make way
   engine::Scheduler rebuilt(options_.muster.engine);
+  for (const engine::Fact& fact : StorageFacts()) rebuilt.Apply(fact, now);
   for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
   for (const PodGroupPtr& group : cluster_->api().PodGroups()) rebuilt.Apply(group->group, now);
   for (const PodPtr& pod : cluster_->api().Pods()) rebuilt.Apply(pod->pod, now);
@@ -256,6 +257,8 @@ std::string World::Finish() {
     static_cast<void>(api.UpdateNode(Actor::kUser, std::move(node)));
   }
   for (const std::string& pod : turned_down_) cluster_->scheduler().TurnDownNoMore(pod);
+  meddling_.reset();
+  CompleteStorage();
   Run(Seconds(2000));
   if (!Broken().empty()) return Broken();
   // They may keep gangs of other queues off for ever.
@@ -264,6 +267,7 @@ std::string World::Finish() {
   if (shapeless.queues != options_.muster.engine.queues)
     cluster_->muster()->SetOptions(std::move(shapeless));
   for (const JobPtr& job : api.Jobs()) static_cast<void>(api.DeleteJob(Actor::kUser, job->key));
+  DeleteConditional();
   Run(Seconds(60));
   Tell("(what runs is taken away until all have run)");
   std::string broken = CheckProgress();
@@ -277,11 +281,13 @@ std::string World::Finish() {
   }
   for (const NodePtr& node : api.Nodes())
     static_cast<void>(api.DeleteNode(Actor::kUser, node->node.name));
+  DeleteStorage();
   Run(Seconds(600));
   if (!Broken().empty()) return Broken();
   const std::string left = cluster_->muster()->scheduler().Dump();
-  if (left != engine::Scheduler(options_.muster.engine).Dump())
-    return "left over in the engine:\n" + left;
+  engine::Scheduler empty(options_.muster.engine);
+  for (const engine::Fact& fact : StorageFacts()) empty.Apply(fact, cluster_->loop().now());
+  if (left != empty.Dump()) return "left over in the engine:\n" + left;
   const engine::Counts counts = cluster_->muster()->scheduler().Count();
   if (counts.held_binds != 0) return "Bind calls are held for pods that are gone";
   const KubeScheduler& scheduler = cluster_->scheduler();

@@ -48,8 +48,10 @@ PodRecord World::NewPod(const std::string& name, uint32_t kind) {
   }
   pod.MilliCpu(kind % 13 == 0 ? 9000 : 500).Priority(static_cast<int32_t>(kind % 3));
   pod.Scheduler(kind % 17 == 0 ? "default-scheduler" : "muster");
+  AddConditions(pod, kind);
   PodRecord record;
   record.pod = pod;
+  AddClaim(record, kind);
   constexpr const char* kQueues[] = {"a", "b", "c"};
   record.pod.asked_queue = kQueues[kind / 3 % 3];
   if (kind % 19 == 0) record.pod.preemptible = kind % 2 == 0;

@@ -95,6 +95,7 @@ Node NewNode(const std::string& name, uint32_t gpus) {
   SetGpus(node, gpus);
   node.allocatable.cpu = cluster::MilliCpu(16'000);
   node.allocatable.pods = 20;
+  node.labels["kubernetes.io/hostname"] = name;
   const int number = std::stoi(name.substr(std::string("node").size()));
   // GPUs that it does not offer are missing from a machine of eight.
   if (number % 2 == 0) node.labels["nvidia.com/gpu.count"] = "8";
@@ -116,8 +117,8 @@ T Pick(const std::vector<T>& from, uint32_t pick) {
 std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
-  constexpr int kWeights[kHappenings] = {14, 8,  3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3,
-                                         5,  22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3};
+  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5,
+                                         22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -131,9 +132,15 @@ std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
 }
 
 World::World(uint64_t seed, std::function<void(const std::string&)> tell)
-    : options_(WorldOptions(seed)),
+    : options_([&] {
+        Options options = WorldOptions(seed);
+        options.muster.meanwhile = [this] { Meddle(); };
+        return options;
+      }()),
       cluster_(std::make_unique<Cluster>(options_)),
+      storage_(seed % 3 == 0),
       tell_(std::move(tell)) {
+  if (storage_) CreateStorage();
   if (options_.muster.engine.autoscaling.scale_up == engine::ScaleUp::kProvisioningRequest) {
     // Of the names of World's own nodes, by whose numbers they are told apart.
     AutoscalerOptions scaling;
@@ -365,6 +372,7 @@ void World::RestartOrFail(const Operation& operation) {
     const engine::StandingOrders orders = cluster_->muster()->scheduler().Orders();
     const auto usage = cluster_->muster()->scheduler().UsedSoFar();
     cluster_->muster()->Restart();
+    TellStorage();
     cluster_->muster()->scheduler().Apply(orders, cluster_->loop().now());
     if (usage) cluster_->muster()->scheduler().Apply(*usage, cluster_->loop().now());
     return;
@@ -449,6 +457,10 @@ std::string World::Do(const Operation& operation) {
         break;
       case Happening::kOrder:
         Order(operation);
+        break;
+      case Happening::kMeanwhile:
+        Tell("while the next plan is made, " + std::to_string(operation.a % 4));
+        meddling_ = operation;
         break;
       case Happening::kRestartMuster:
       case Happening::kRestartScheduler:

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "sim/autoscaler.hpp"
 #include "sim/cluster.hpp"
 #include "sim/random.hpp"
+#include "tests/support/builders.hpp"
 
 namespace muster::sim::testing {
 
@@ -53,8 +55,9 @@ enum class Happening {
   kDoomedGang,   // kube-scheduler never asks about one of them, and its patience is endless
   kOrder,        // an operator's
   kDieEarly,     // all pods of a gang for which others were evicted fail, and it comes back
+  kMeanwhile,    // something happens while the next plan is made
 };
-inline constexpr int kHappenings = 30;
+inline constexpr int kHappenings = 31;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -83,6 +86,16 @@ class World {
 
  private:
   PodRecord NewPod(const std::string& name, uint32_t kind);
+  static void AddConditions(muster::testing::PodBuilder& pod, uint32_t kind);
+  void AddClaim(PodRecord& record, uint32_t kind) const;
+  std::vector<engine::Fact> StorageFacts() const;
+  void Store(OtherRecord record);
+  void TellStorage();
+  void CreateStorage();
+  void CompleteStorage();
+  void DeleteStorage();
+  void DeleteConditional();
+  void Meddle();
   cluster::TopologyTerms TermsOf(const Operation& operation, int64_t minimum) const;
   // News and writes take time, and writes may fail: what Muster knows may be old.
   bool Delayed() const { return options_.muster.watch.jitter.value() > 0; }
@@ -139,6 +152,9 @@ class World {
   cluster::Time reclaimed_;            // victims of an operator's order may be there until then
   std::set<std::string> changed_;      // gangs that lost a pod, or have another minimum
   std::set<std::string> turned_down_;  // pods, by kube-scheduler
+  bool storage_ = false;               // there are claims and volumes
+  std::vector<OtherRecord> stored_;    // those
+  std::optional<Operation> meddling_;  // while the next plan is made
   int64_t told_ = 0;
   std::function<void(const std::string&)> tell_;
 };

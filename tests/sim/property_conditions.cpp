@@ -1,0 +1,199 @@
+// What kube-scheduler looks at beside the room of nodes, in a World: rules among pods, and volumes.
+// And what happens while Muster plans.
+#include <algorithm>
+
+#include "property_world.hpp"
+#include "sim_support.hpp"
+
+namespace muster::sim::testing {
+
+using cluster::Duration;
+using cluster::Node;
+
+namespace {
+
+constexpr const char* kApp = "app";
+constexpr const char* kHost = "kubernetes.io/hostname";
+
+cluster::PodSelector PodsOf(const std::string& app) {
+  return {.nobody = false, .requirements = {{kApp, cluster::SelectorOperator::kIn, {app}}}};
+}
+
+cluster::PodTerm TermOver(const std::string& app, const std::string& key) {
+  cluster::PodTerm term;
+  term.pods = PodsOf(app);
+  term.namespaces = {"default"};
+  term.topology_key = key;
+  return term;
+}
+
+// Of a pod whose label says that app.
+cluster::PodRules RulesOf(uint32_t kind, const std::string& app) {
+  cluster::PodRules rules;
+  switch (kind) {
+    case 0:
+      rules.host_ports = {{cluster::PortProtocol::kTcp, 80, ""}};
+      break;
+    case 1:
+      rules.anti_affinity = {TermOver(app, kHost)};
+      break;
+    case 2:
+      rules.anti_affinity = {TermOver(app == "a" ? "b" : "a", "rack")};
+      break;
+    case 3:
+      rules.affinity = {TermOver(app, "block")};
+      break;
+    default:
+      rules.spread = {
+          {.max_skew = 1, .min_domains = 1, .topology_key = "rack", .pods = PodsOf(app)}};
+      break;
+  }
+  rules.apart = kind < 2;
+  return rules;
+}
+
+OtherRecord StorageOf(const std::string& kind, const cluster::ObjectKey& key,
+                      cluster::StorageRecord record) {
+  OtherRecord other;
+  other.kind = kind;
+  other.key = key;
+  other.storage = std::make_shared<const cluster::StorageRecord>(std::move(record));
+  return other;
+}
+
+OtherRecord ClaimOf(const std::string& name) {
+  cluster::VolumeClaim claim;
+  claim.key = Key(name);
+  claim.volume = "volume-" + name;
+  claim.bound = true;
+  return StorageOf("PersistentVolumeClaim", claim.key, claim);
+}
+
+OtherRecord VolumeOf(const std::string& claim, std::vector<cluster::NodeSelectorTerm> places) {
+  cluster::Volume volume;
+  volume.name = "volume-" + claim;
+  volume.claim = Key(claim);
+  volume.places = std::move(places);
+  return StorageOf("PersistentVolume", {"", volume.name}, volume);
+}
+
+}  // namespace
+
+// One pod in four names others, and one in ten a claim: of one rack, of all nodes, or one that is
+// not there.
+void World::AddConditions(muster::testing::PodBuilder& pod, uint32_t kind) {
+  const std::string app = kind % 2 == 0 ? "a" : "b";
+  pod.Label(kApp, app);
+  if (kind % 23 < 5) pod.Rules(RulesOf(kind % 23, app));
+}
+
+void World::AddClaim(PodRecord& record, uint32_t kind) const {
+  if (!storage_ || kind % 29 > 2) return;
+  cluster::PodVolumes volumes;
+  volumes.claims = {{kind % 29 == 0 ? "local" : (kind % 29 == 1 ? "shared" : "missing"), false}};
+  record.pod.volumes = std::make_shared<const cluster::PodVolumes>(std::move(volumes));
+}
+
+std::vector<engine::Fact> World::StorageFacts() const {
+  std::vector<engine::Fact> facts;
+  if (storage_) facts.emplace_back(engine::StorageReadable{true});
+  for (const OtherRecord& one : stored_) facts.emplace_back(*one.storage);
+  return facts;
+}
+
+void World::Store(OtherRecord record) {
+  static_cast<void>(cluster_->api().CreateOther(Actor::kUser, record));
+  cluster_->muster()->scheduler().Apply(engine::Fact(*record.storage), cluster_->loop().now());
+  cluster_->muster()->Kick();
+  stored_.push_back(std::move(record));
+}
+
+void World::TellStorage() {
+  for (const engine::Fact& fact : StorageFacts())
+    cluster_->muster()->scheduler().Apply(fact, cluster_->loop().now());
+  cluster_->muster()->Kick();
+}
+
+void World::CreateStorage() {
+  TellStorage();
+  Store(VolumeOf("local", {{{{"rack", cluster::SelectorOperator::kIn, {"0"}}}, {}}}));
+  Store(VolumeOf("shared", {}));
+  Store(ClaimOf("local"));
+  Store(ClaimOf("shared"));
+}
+
+void World::CompleteStorage() {
+  if (!storage_) return;
+  Store(VolumeOf("missing", {}));
+  Store(ClaimOf("missing"));
+}
+
+void World::DeleteStorage() {
+  const Time now = cluster_->loop().now();
+  for (const OtherRecord& one : stored_) {
+    static_cast<void>(cluster_->api().DeleteOther(Actor::kUser, one.kind, one.key));
+    cluster_->muster()->scheduler().Apply(
+        engine::StorageRemoved{cluster::KindOf(*one.storage), one.key}, now);
+  }
+  stored_.clear();
+  cluster_->muster()->Kick();
+}
+
+// Gangs of pods with rules or claims may have no place, whatever becomes of the others.
+void World::DeleteConditional() {
+  ApiServer& api = cluster_->api();
+  std::set<std::string> gangs;
+  const auto conditional = [](const cluster::Pod& pod) {
+    return !pod.spec->rules.none() || pod.volumes != nullptr;
+  };
+  for (const PodPtr& pod : api.Pods()) {
+    if (conditional(pod->pod)) gangs.insert(pod->pod.pod_group);
+  }
+  for (const PodPtr& pod : api.Pods()) {
+    if (conditional(pod->pod) ||
+        (!pod->pod.pod_group.empty() && gangs.contains(pod->pod.pod_group)))
+      static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
+  }
+}
+
+// Between a plan and its commit, once: the API server's objects change, and Muster hears of it at
+// once, or kube-scheduler calls.
+void World::Meddle() {
+  if (!meddling_) return;
+  const Operation operation = *std::exchange(meddling_, std::nullopt);
+  ApiServer& api = cluster_->api();
+  engine::Scheduler& scheduler = cluster_->muster()->scheduler();
+  const Time now = cluster_->loop().now();
+  const PodPtr pod = PickPod(operation.b);
+  const NodePtr node = PickNode(operation.b);
+  switch (operation.a % 4) {
+    case 0:
+      if (pod == nullptr) return;
+      changed_.insert(pod->pod.pod_group);
+      static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
+      return scheduler.Apply(engine::PodRemoved{pod->pod.uid}, now);
+    case 1: {
+      if (node == nullptr || Delayed()) return;
+      Node changed = node->node;
+      changed.unschedulable = !changed.unschedulable;
+      static_cast<void>(api.UpdateNode(Actor::kUser, changed));
+      return scheduler.Apply(changed, now);
+    }
+    case 2: {
+      const auto made = api.CreatePod(
+          Actor::kUser, NewPod("meanwhile" + std::to_string(made_++), operation.c % 1000));
+      if (made.ok()) scheduler.Apply((*made)->pod, now);
+      return;
+    }
+    default: {
+      if (pod == nullptr || node == nullptr || pod->pod.spec->scheduler_name == kOther) return;
+      engine::NodesQuestion question;
+      question.pod = pod->pod;
+      for (const NodePtr& one : api.Nodes()) question.nodes.push_back(one->node.name);
+      scheduler.Filter(question, now);
+      return cluster_->muster()->Kick();
+    }
+  }
+}
+
+}  // namespace muster::sim::testing
