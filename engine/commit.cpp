@@ -31,7 +31,8 @@ namespace {
 
 void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result,
             Time now) {
-  if (job.request.required.empty()) {  // only elastic members: the gang runs
+  // Only elastic members, or lost ones of which some are not there: room is not all that lacks.
+  if (job.request.required.empty() || (job.one_by_one && !job.all_there)) {
     PendingQueue::Tried(gang);
     state.work.TriedInVain(gang.id);
     return;
@@ -168,13 +169,6 @@ Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& p
     return true;
   });
   return plan.required.empty() && plan.elastic.empty() ? last : Reason{};
-}
-
-std::vector<cluster::Placement> PlacementsOf(const PlanResult& result) {
-  std::vector<cluster::Placement> all = result.required;
-  for (const std::vector<cluster::Placement>& batch : result.elastic)
-    all.insert(all.end(), batch.begin(), batch.end());
-  return all;
 }
 
 void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {

@@ -307,12 +307,13 @@ Verdict GangJudge::Partial() {
   if (Need(gang_, Counting::kPlanned) == 0) return Final(GangState::kBinding, Binding(have));
   // Victims that leave already hold nobody up.
   if (tally.staying < tally.bound_of_muster) return Final(GangState::kDegraded, Preempted());
-  const bool in_parts = (keeps_rest && !rest_comes) || ComesInParts(gang_, around_.group);
   const int64_t lacks = Need(gang_, Counting::kReady);
-  const bool plannable = in_parts ? tally.pending > tally.planned : lacks == 0;
+  const bool one_by_one = ComesBackOneByOne(gang_, around_.group);
+  const bool plannable = one_by_one ? tally.pending > tally.planned : lacks == 0;
   verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
-  // A reason found by planning says more than that members are missing.
-  verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;
+  // A reason found by planning says more than that members are missing, once all are there.
+  verdict_.keep =
+      verdict_.pending && lacks == 0 && gang_.state == GangState::kDegraded && gang_.queue->tried;
   const bool late =
       tally.pausing > 0 && (course().setback.code == ReasonCode::kReservationExpired ||
                             course().setback.code == ReasonCode::kRefused);

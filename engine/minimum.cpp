@@ -165,7 +165,9 @@ std::vector<size_t> Needed(const Headcount& minimum, const Headcount& others,
     --role->second;
     take(i);
   }
-  for (size_t i = 0; i < members.size() && std::ssize(needed) < total; ++i) {
+  int64_t absent = 0;  // of roles: nobody else makes up for them
+  for (const auto& [role, count] : of_role) absent += std::max<int64_t>(0, count);
+  for (size_t i = 0; i < members.size() && std::ssize(needed) < total - absent; ++i) {
     if (!taken[i]) take(i);
   }
   return needed;

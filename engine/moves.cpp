@@ -39,7 +39,7 @@ class Role {
     std::vector<std::pair<uint32_t, bool>> ranks;  // and whether it is lost
     for (size_t i = 0; i < lost.size(); ++i) {
       if (lost[i].subgroup == subgroup && Alike(*lost[i].spec, spec))
-        ranks.emplace_back(job.lost_ranks[i], true);
+        ranks.emplace_back(lost[i].rank, true);
     }
     for (const Movable& member : job.members) {
       if (member.demand.subgroup == subgroup && Alike(*member.demand.spec, spec))
@@ -223,27 +223,17 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
   const bool moves = most == LostMember::kMoveSegment || most == LostMember::kMoveGang;
   const bool early = gang.course.move_from && *gang.course.move_from > now;
   if (!moves || early || gang.course.repairing || gang.tally.planned + gang.tally.going > 0 ||
-      request.required.empty() || !gang.past.has_run())
+      request.required.empty() || !gang.past.has_run() || !AllThere(state, gang))
     return job;
-  std::vector<const Member*> live;
-  std::map<PodUid, size_t> at;
-  for (const auto& [uid, member] : gang.members) {
-    if (member.pod->terminal() || member.leaving() || member.malformed()) continue;
-    at[uid] = live.size();
-    live.push_back(&member);
-  }
-  const std::vector<uint32_t> ranks = RanksOf(live);
-  for (const Member* member : live) {
-    if (!member->ours || !member->holds()) continue;
-    if (!MayGo(state, *member)) return {};  // the gang cannot be taken apart now
-    Movable movable{DemandOf(state, request.terms, *member, now), member->held()->placement};
+  for (const auto& [uid, rank] : RanksOfLive(gang)) {
+    const Member& member = gang.members.at(uid);
+    if (!member.ours || !member.holds()) continue;
+    if (!MayGo(state, member)) return {};  // the gang cannot be taken apart now
+    Movable movable{DemandOf(state, request.terms, member, now), member.held()->placement};
     movable.demand.preferred = {};
-    movable.demand.rank = ranks[at.at(member->uid)];
+    movable.demand.rank = rank;
     job.members.push_back(std::move(movable));
   }
-  job.lost_ranks.reserve(request.required.size());
-  for (const policy::Demand& demand : request.required)
-    job.lost_ranks.push_back(ranks[at.at(demand.pod)]);
   job.topology = TopologyOf(state, gang);
   job.by_pods = group == nullptr || group->topology.none();
   job.most = most;
@@ -257,7 +247,6 @@ std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
   for (const auto& [chosen, part] : Choices(*fabric, job).All()) {
     cluster::Transaction tx(job.snapshot);
     std::vector<policy::Demand> demands = job.request.required;
-    for (size_t i = 0; i < demands.size(); ++i) demands[i].rank = job.move.lost_ranks[i];
     Move move;
     for (const size_t i : chosen) {
       const Movable& member = job.move.members[i];

@@ -53,6 +53,13 @@ bool KeepsRest(const Gang& gang, const cluster::PodGroup* group) {
   return group != nullptr && group->keeps_rest && runs;
 }
 
+bool ComesBackOneByOne(const Gang& gang, const cluster::PodGroup* group) {
+  const bool runs = gang.past.running_since() && gang.tally.bound_of_muster > 0;
+  const bool in_part = group != nullptr && group->starts_with > 0 && !gang.past.one_by_one() &&
+                       Lack(DeclaredMinimum(group), gang.past.whole()) > 0;
+  return runs && Need(gang, Counting::kBound) > 0 && !in_part;
+}
+
 bool AwaitsController(const Gang& gang, const cluster::PodGroup* group) {
   return group != nullptr && group->by_owner && gang.past.running_since() &&
          Need(gang, Counting::kPresent) > 0;

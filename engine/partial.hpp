@@ -20,6 +20,9 @@ void FollowPartial(const Gang& gang, Course& course, cluster::Duration timeout, 
 // Some of it runs since it had its minimum, and the others stay when members are lost
 // (PodGroup::keeps_rest).
 bool KeepsRest(const Gang& gang, const cluster::PodGroup* group);
+// Some of it runs since it had its minimum: members that were lost come back one by one. Not before
+// it has had those that it did not begin with, too (PodGroup::starts_with).
+bool ComesBackOneByOne(const Gang& gang, const cluster::PodGroup* group);
 // It has run, and nobody has made a pod in the place of a member that was lost.
 bool AwaitsController(const Gang& gang, const cluster::PodGroup* group);
 // How long it may be bound in part: the policy's partialTimeout; where it awaits a controller, as

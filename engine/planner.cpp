@@ -1,11 +1,15 @@
 #include "engine/planner.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "cluster/transaction.hpp"
 #include "engine/freeing.hpp"
 #include "engine/moves.hpp"
+#include "engine/request.hpp"
 
 namespace muster::engine {
 namespace {
@@ -180,54 +184,125 @@ bool FitsUnkept(policy::Placer& placer, const PlanJob& job, policy::GangTerms te
   return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
 }
 
+// Those that have their nodes now, for the members that are placed after them.
+void AddPlaced(const PlanJob& job, const std::vector<cluster::Placement>& placements,
+               policy::GangTerms& terms) {
+  std::map<cluster::PodUid, const policy::Demand*> demands;
+  for (const policy::Demand& demand : job.request.required) demands[demand.pod] = &demand;
+  for (const policy::Demand& demand : job.request.elastic) demands[demand.pod] = &demand;
+  for (const cluster::Placement& one : placements) {
+    const policy::Demand& demand = *demands.at(one.pod);
+    terms.placed.push_back({one.node, demand.spec, demand.subgroup, cluster::WholeGpusOf(one),
+                            demand.unit, demand.rank});
+  }
+  terms.beside = policy::NodesOf(terms.placed);
+}
+
+// A plan that is being made.
+struct Draft {
+  policy::Placer& placer;
+  const PlanJob& job;
+  Transaction tx;
+  std::vector<policy::Demand> elastic;  // that are still to be tried
+  PlanResult result;
+};
+
+// Lost members one by one, as many as find room. False: none does.
+bool PlaceApart(Draft& draft, const policy::GangTerms& terms) {
+  const PlanJob& job = draft.job;
+  if (!job.one_by_one) return false;
+  std::set<cluster::PodUid> needed;
+  for (const policy::Demand& demand : job.request.required) needed.insert(demand.pod);
+  PlanResult& result = draft.result;
+  for (std::vector<cluster::Placement>& batch :
+       PlaceLost(draft.placer, draft.tx, job.request, job.segments, terms)) {
+    const bool required = std::any_of(batch.begin(), batch.end(),
+                                      [&](const auto& one) { return needed.contains(one.pod); });
+    if (required) {
+      result.required.insert(result.required.end(), batch.begin(), batch.end());
+    } else {
+      result.elastic.push_back(std::move(batch));
+    }
+  }
+  std::erase_if(draft.elastic,
+                [&](const policy::Demand& one) { return StartsInWhole(job.segments, one); });
+  return !result.required.empty() || !result.elastic.empty();
+}
+
+// Why the required ones found no place, `result.shortage`, and what else could help.
+void TellWhy(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms,
+             PlanResult& result) {
+  const std::string limit = result.shortage.limit;
+  result.booked = FitsUnkept(placer, job, terms);
+  result.move = FindMove(placer, job);
+  if (job.empty != nullptr) {
+    const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
+    result.never_fits = !empty.placed && !empty.shortage.gave_up;
+    if (result.never_fits) result.shortage = empty.shortage;
+    if (empty.placed && !limit.empty())
+      result.fits_in = DomainOf(*placer.FabricOf(job.empty->nodes()), limit, empty.placements);
+  }
+  if (!result.never_fits) TellWhatIsDown(placer, job, result);
+}
+
+// The required ones, all of them, but for lost ones (PlaceApart). False: the result says why not,
+// or has victims.
+bool PlaceRequired(Draft& draft, const policy::GangTerms& terms) {
+  auto& [placer, job, tx, elastic, result] = draft;
+  policy::GangTerms aside = terms;
+  aside.kept = Together(terms.kept, job.shaped.shut);
+  // In segments each has a place of its own, and those that are not there yet keep theirs.
+  const bool in_place = job.one_by_one && AnyInSegments(job.segments);
+  if (in_place && PlaceApart(draft, aside)) return true;
+  if (in_place && !job.all_there) return false;
+  policy::PlaceAnswer answer = PlaceAside(placer, job, tx, terms, result);
+  if (answer.placed && !job.over_queue) {
+    result.required = std::move(answer.placements);
+    return true;
+  }
+  result.shortage = answer.shortage;
+  if (Preempt(placer, job, aside, result)) return false;
+  result.shielded = FitsWithoutShielded(placer, job, aside);
+  if (answer.placed) return false;
+  if (!in_place && PlaceApart(draft, aside)) return true;
+  TellWhy(placer, job, aside, result);
+  return false;
+}
+
 }  // namespace
 
+std::vector<cluster::Placement> PlacementsOf(const PlanResult& result) {
+  std::vector<cluster::Placement> all = result.required;
+  for (const std::vector<cluster::Placement>& batch : result.elastic)
+    all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
 PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
-  PlanResult result;
-  Transaction tx(job.snapshot);
+  Draft draft{placer, job, Transaction(job.snapshot), job.request.elastic, {}};
+  PlanResult& result = draft.result;
   policy::GangTerms terms = job.request.terms;
   terms.kept = KeptFrom(placer, job, *job.snapshot);
   if (job.booking != nullptr) {
     terms.kept = Together(terms.kept, job.shaped.shut);
     result.later = FindLater(placer, job, terms);
-    return result;
+    return std::move(result);
   }
-  if (!job.request.required.empty()) {
-    policy::PlaceAnswer answer = PlaceAside(placer, job, tx, terms, result);
-    terms.kept = Together(terms.kept, job.shaped.shut);
-    if (!answer.placed || job.over_queue) {
-      result.shortage = answer.shortage;
-      if (Preempt(placer, job, terms, result)) return result;
-      result.shielded = FitsWithoutShielded(placer, job, terms);
-      if (answer.placed) return result;
-      result.booked = FitsUnkept(placer, job, terms);
-      result.move = FindMove(placer, job);
-      if (job.empty != nullptr) {
-        const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
-        result.never_fits = !empty.placed && !empty.shortage.gave_up;
-        if (result.never_fits) result.shortage = empty.shortage;
-        if (empty.placed && !answer.shortage.limit.empty())
-          result.fits_in = DomainOf(*placer.FabricOf(job.empty->nodes()), answer.shortage.limit,
-                                    empty.placements);
-      }
-      if (!result.never_fits) TellWhatIsDown(placer, job, result);
-      return result;
-    }
-    result.required = std::move(answer.placements);
-  }
+  const bool all = job.request.required.empty() || PlaceRequired(draft, terms);
+  if (!all && !job.one_by_one) return std::move(result);
+  AddPlaced(job, PlacementsOf(result), terms);
+  // Those of a subgroup that was lost as a whole start with it.
+  std::erase_if(draft.elastic, [&](const policy::Demand& one) {
+    return job.one_by_one && WhollyLost(terms, one.subgroup) != policy::Subgroup::kNone;
+  });
   // They know where their gang is, and will be.
   terms.kept =
       Together(Together(placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable), job.closed),
                job.shaped.shut);
-  for (size_t i = 0; i < result.required.size(); ++i) {
-    const policy::Demand& demand = job.request.required[i];
-    terms.placed.push_back({result.required[i].node, demand.spec, demand.subgroup,
-                            cluster::WholeGpusOf(result.required[i]), demand.unit});
-  }
-  terms.beside = policy::NodesOf(terms.placed);
-  result.elastic = PlaceElastic(placer, tx, job.request.elastic, job.segments, std::move(terms));
+  Batches more = PlaceElastic(placer, draft.tx, draft.elastic, job.segments, std::move(terms));
+  std::move(more.begin(), more.end(), std::back_inserter(result.elastic));
   result.placed = !result.required.empty() || !result.elastic.empty();
-  return result;
+  return std::move(result);
 }
 
 }  // namespace muster::engine

@@ -33,7 +33,6 @@ struct Movable {
 struct MoveJob {
   LostMember most = LostMember::kWait;  // kWait: nothing
   std::vector<Movable> members;
-  std::vector<uint32_t> lost_ranks;  // of PlanJob::request.required, among all members
   cluster::TopologyTerms topology;
   bool by_pods = false;  // said by pods: each role says for itself whether it is in segments
   bool whole = false;    // all or none of them: GroupTerms
@@ -55,8 +54,11 @@ struct PlanJob {
   queues::OrderKey order;
   std::shared_ptr<const cluster::Snapshot> snapshot;
   policy::GangRequest request;
-  std::vector<SegmentRule> segments;  // for its elastic members
-  bool plain = false;  // no exclusions: a failure holds for every gang that asks for this
+  std::vector<SegmentRule> segments;  // for its elastic members, and lost ones
+  // Its required members are lost ones of a gang that runs: as many come back as find room.
+  bool one_by_one = false;
+  bool all_there = true;  // as many as the gang lacks
+  bool plain = false;     // no exclusions: a failure holds for every gang that asks for this
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;
@@ -106,5 +108,7 @@ struct Turn {
 };
 
 PlanResult Plan(policy::Placer& placer, const PlanJob& job);
+// Of all members that the plan has.
+std::vector<cluster::Placement> PlacementsOf(const PlanResult& result);
 
 }  // namespace muster::engine

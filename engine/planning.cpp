@@ -14,6 +14,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/moves.hpp"
+#include "engine/partial.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
 #include "engine/restart_window.hpp"
@@ -167,7 +168,9 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (drains) job.request.elastic.clear();
   if (RestWaitsForQueue(state, gang, drains)) return std::nullopt;
   if (job.request.required.empty() && job.request.elastic.empty()) return NoneIsWanted(state, gang);
-  if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
+  job.one_by_one = ComesBackOneByOne(gang, state.members.GroupOf(gang));
+  job.all_there = AllThere(state, gang);
+  if (job.one_by_one || !job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
   job.plain = Plain(state, job.request);
   const bool preempts = whole && ever_fits.Never(job.request.key) == nullptr &&
                         MayPreempt(state, gang) && PastDelay(state, gang, now);

@@ -106,4 +106,16 @@ std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members) {
   return ranks;
 }
 
+std::map<cluster::PodUid, uint32_t> RanksOfLive(const Gang& gang) {
+  std::vector<const Member*> live;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.pod->terminal() && !member.leaving() && !member.malformed())
+      live.push_back(&member);
+  }
+  const std::vector<uint32_t> ranks = RanksOf(live);
+  std::map<cluster::PodUid, uint32_t> by_pod;
+  for (size_t i = 0; i < live.size(); ++i) by_pod.emplace(live[i]->uid, ranks[i]);
+  return by_pod;
+}
+
 }  // namespace muster::engine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -20,5 +21,7 @@ int CompareNatural(std::string_view a, std::string_view b);
 // two that stay have the same. In a JobSet, where the index begins anew in each Job, all Jobs are
 // one owner, and the Job's index comes first.
 std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members);
+// The same of the gang's members that are well-formed and stay, wherever they are.
+std::map<cluster::PodUid, uint32_t> RanksOfLive(const Gang& gang);
 
 }  // namespace muster::engine

@@ -44,12 +44,15 @@ std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang&
                                            const policy::GangTerms& terms,
                                            const std::vector<Member*>& but) {
   std::vector<policy::PlacedMember> placed;
+  const bool ranked = !TopologyOf(state, gang).none() && gang.tally.bound + gang.tally.planned > 0;
+  const auto ranks = ranked ? RanksOfLive(gang) : std::map<cluster::PodUid, uint32_t>();
   for (const auto& [uid, member] : gang.members) {
     if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
     const NodeIndex node = member.leaving() ? NodeIndex() : NodeOf(state, member);
     if (!node.valid()) continue;
     placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
     placed.back().unit = terms.UnitOf(member.pod->role);
+    if (const auto rank = ranks.find(uid); rank != ranks.end()) placed.back().rank = rank->second;
     const cluster::Allocation* held = member.held();
     if (held != nullptr && held->placement.node == node)
       placed.back().gpus = cluster::WholeGpusOf(held->placement);
@@ -121,6 +124,12 @@ std::string KeyOfSubgroups(const EngineState& state, const policy::GangRequest& 
   return text;
 }
 
+// Lost members have yet to be made, and not only when others of them are placed.
+bool AwaitsMore(const EngineState& state, const Gang& gang) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  return ComesBackOneByOne(gang, group) && !AllThere(state, gang) && !ComesInParts(gang, group);
+}
+
 }  // namespace
 
 policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms,
@@ -161,6 +170,27 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
   return terms;
 }
 
+size_t WhollyLost(const policy::GangTerms& terms, size_t subgroup) {
+  std::set<size_t> there;  // with a node of somebody in it
+  for (const policy::PlacedMember& member : terms.placed) {
+    for (size_t at = member.subgroup; at < terms.subgroups.size(); at = terms.subgroups[at].parent)
+      there.insert(at);
+  }
+  size_t outermost = policy::Subgroup::kNone;
+  for (size_t at = subgroup; at < terms.subgroups.size(); at = terms.subgroups[at].parent) {
+    if (!there.contains(at)) outermost = at;
+  }
+  return outermost;
+}
+
+bool AllThere(const EngineState& state, const Gang& gang) {
+  return Need(gang, Counting::kReady) == 0 &&
+         std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+           const Member& member = entry.second;
+           return member.holds() && !state.cluster.IndexOf(member.pod->node_name).valid();
+         });
+}
+
 bool Replaces(const EngineState& state, const Gang& gang) {
   return gang.tally.bound_of_muster > 0 && gang.past.has_run() &&
          !AwaitsRest(gang, state.members.GroupOf(gang));
@@ -183,18 +213,24 @@ std::vector<const Member*> OpenMembers(const Gang& gang) {
 // The required pods: of each role as many as its minimum still lacks, then any up to min_member;
 // oldest first, then by Job and name. All others are elastic.
 policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time now) {
-  const std::vector<const Member*> open = OpenMembers(gang);
+  policy::GangRequest request;
+  request.terms = TermsOf(state, gang, {});
+  std::vector<const Member*> open = OpenMembers(gang);
+  if (AwaitsMore(state, gang)) {
+    std::erase_if(open, [&](const Member* member) {
+      return WhollyLost(request.terms, request.terms.SubgroupOf(member->pod->role)) !=
+             policy::Subgroup::kNone;
+    });
+  }
   const cluster::Headcount there =
       CountMembers(gang, !gang.minimum.roles.empty(),
                    [](const Member& member) { return IsThere(member, Counting::kPlanned); });
-  const std::vector<uint32_t> ranks = RanksOf(open);
-  policy::GangRequest request;
-  request.terms = TermsOf(state, gang, {});
+  const std::map<cluster::PodUid, uint32_t> ranks = RanksOfLive(gang);
   NodesRefused refused(state, gang);
   const auto demand_of = [&](size_t i) {
     policy::Demand demand = DemandOf(state, request.terms, *open[i], now);
     refused.KeepOff(demand);
-    demand.rank = ranks[i];
+    demand.rank = ranks.at(open[i]->uid);
     return demand;
   };
   std::vector<bool> required(open.size(), false);
@@ -204,14 +240,14 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   const bool part =
       group != nullptr && group->starts_with > 0 && !gang.past.one_by_one() &&
       (!gang.past.running_since() || Lack(DeclaredMinimum(group), gang.past.whole()) > 0);
-  // Of a gang that keeps its rest each lost member comes back by itself.
-  const bool together = part || (!KeepsRest(gang, group) && !ComesInParts(gang, group));
-  for (const size_t i : together ? Needed(gang.minimum, there, open) : std::vector<size_t>()) {
+  for (const size_t i : Needed(gang.minimum, there, open)) {
     required[i] = true;
     request.required.push_back(demand_of(i));
     ++roles[state.specs.IdOf(*open[i]->pod->spec)];
   }
-  for (size_t i = 0; i < open.size() && !part; ++i) {
+  // Those beyond the minimum are not ahead of lost ones that are still to come.
+  const bool behind = AwaitsMore(state, gang) && !KeepsRest(gang, group);
+  for (size_t i = 0; i < open.size() && !part && !behind; ++i) {
     if (!required[i]) request.elastic.push_back(demand_of(i));
   }
   request.key.roles.assign(roles.begin(), roles.end());

@@ -17,6 +17,12 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
 // Members that it needs come in the place of lost ones: what is kept for those is theirs. Not of
 // one that is still to grow (PodGroup::starts_with).
 bool Replaces(const EngineState& state, const Gang& gang);
+// The outermost subgroup that pods of `subgroup` are in and of which nobody has a node; kNone:
+// there is none.
+size_t WhollyLost(const policy::GangTerms& terms, size_t subgroup);
+// As many members as it needs are bound on nodes that are known, or can be planned: no others go or
+// come.
+bool AllThere(const EngineState& state, const Gang& gang);
 // What its PodGroup, or else one of its pods says of the fabric.
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang);
 // Its members that are to be planned, oldest first, then by name.

@@ -178,7 +178,8 @@ bool GangPlacement::InSegments(const Role& role) const {
 std::vector<NodeIndex> GangPlacement::HeldBy(const Role& role) const {
   std::vector<NodeIndex> nodes;
   for (const PlacedMember& member : terms_.placed) {
-    if (CompareShapes(*member.spec, role.spec()) == 0) nodes.push_back(member.node);
+    if (!member.closed && CompareShapes(*member.spec, role.spec()) == 0)
+      nodes.push_back(member.node);
   }
   return nodes;
 }

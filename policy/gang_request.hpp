@@ -68,6 +68,8 @@ struct PlacedMember {
   size_t subgroup = SIZE_MAX;                // as Demand::subgroup
   std::vector<cluster::GpuIndex> gpus = {};  // that it has whole
   size_t unit = SIZE_MAX;                    // as Demand::unit
+  uint32_t rank = 0;                         // as Demand::rank
+  bool closed = false;                       // those that are placed do not join its segment
 };
 
 // Ordered and distinct.
@@ -115,7 +117,7 @@ struct GangTerms {
 };
 
 struct GangRequest {
-  // The gang's minimum, less what it has: all of them are placed or none.
+  // The gang's minimum, less what it has: all are placed or none, but for members that were lost.
   std::vector<Demand> required;
   // Members beyond the minimum: each is placed by itself, after the required ones.
   std::vector<Demand> elastic;

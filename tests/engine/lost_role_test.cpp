@@ -18,14 +18,17 @@ struct Service : LostRacks {
     group.topology.required = "block";
     group.topology.subgroups = {{"decode", {"decode"}, "rack"}, {"prefill", {"prefill"}, "rack"}};
     Add(group);
-    for (int i = 0; i < 4; ++i) Again(i, "");
+    for (int i = 0; i < 4; ++i) Make(i, "");
     ScheduleAll("train");
     REQUIRE(Gang("train").state == GangState::kRunning);
   }
   using LostRacks::Again;
   void Again(int i, const std::string& uid) {
+    RemovePod("train-" + std::to_string(i));
+    Make(i, uid);
+  }
+  void Make(int i, const std::string& uid) {
     const std::string name = "train-" + std::to_string(i);
-    if (!uid.empty()) RemovePod(name);
     Add(MakePod(name)
             .Uid(name + uid)
             .Gpus(4)
@@ -56,6 +59,51 @@ TEST_CASE("only the role that lost a member is moved", "[engine][fabric][repair]
   CHECK(world.RackOf("train-2") != left);
   CHECK(world.Evictions() == 1);
   CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("a role that lost all of its members starts whole in one rack, or not at all",
+          "[engine][fabric][repair]") {
+  Service world(LostMember::kWait);
+  std::string third = "a0";
+  for (const std::string rack : {"a1", "a2"}) {
+    if (world.RackOf("train-0") != rack && world.RackOf("train-2") != rack) third = rack;
+  }
+  world.Fill(third + "x");
+  for (const int i : {2, 3}) world.RemoveNode(world.Pod("train-" + std::to_string(i)).node_name);
+  world.Again(2, "b");
+  world.ScheduleAll("train");
+  CHECK_FALSE(world.Pod("train-2").bound());  // the other one is still to go
+  world.RemovePod("train-3");
+  world.Again(1, "b");
+  world.ScheduleAll("train");
+  CHECK(world.Pod("train-1").bound());
+  CHECK_FALSE(world.Pod("train-2").bound());  // and to be made anew
+  world.Make(3, "c");
+  world.ScheduleAll("train");
+  CHECK(world.BoundIn("train") == 2);
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  world.RemovePod("other-" + third + "x");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-1") == world.RackOf("train-0"));
+  CHECK(world.RackOf("train-2") == third);
+  CHECK(world.RackOf("train-3") == third);
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("a lost member of a role starts while another role waits for a rack",
+          "[engine][fabric][repair]") {
+  Service world(LostMember::kWait);
+  for (const std::string rack : {"a0", "a1", "a2"}) {
+    if (world.RackOf("train-0") != rack && world.RackOf("train-2") != rack) world.Fill(rack + "x");
+  }
+  for (const int i : {2, 3}) world.RemoveNode(world.Pod("train-" + std::to_string(i)).node_name);
+  for (const int i : {1, 2, 3}) world.Again(i, "b");
+  world.ScheduleAll("train");
+  CHECK(world.Pod("train-1").bound());
+  CHECK(world.RackOf("train-1") == world.RackOf("train-0"));
+  CHECK_FALSE(world.Pod("train-2").bound());
+  CHECK_FALSE(world.Pod("train-3").bound());
 }
 
 }  // namespace
