@@ -203,6 +203,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
                      std::to_string(plans) + " planned pods");
   }
   add(state.writes.Audit(all));
+  add(state.owners.Audit());
   return broken;
 }
 

@@ -161,7 +161,7 @@ bool MayPreempt(const EngineState& state, const Gang& gang) {
 }
 
 std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
-  return std::max(state.preemptions.tries_again_at(gang.id),
+  return std::max(state.preemptions.TriesOf(gang.id).until,
                   state.preemptions.EndedEarlyUntil(AcrossAttempts(gang)));
 }
 

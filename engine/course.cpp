@@ -38,6 +38,18 @@ Duration HeldAfter(Duration timeout, int64_t times) {
   return Doubled(timeout, times + 1, std::max(timeout, kLongestBackoff));
 }
 
+Course Course::WithoutPods() const {
+  Course rest;
+  rest.attempts = attempts;
+  rest.expired = expired;
+  rest.moves = moves;
+  rest.move_from = move_from;
+  if (setback.code == ReasonCode::kRefused) return rest;
+  rest.setback = setback;
+  if (backoff_until && *backoff_until < Time::Never()) rest.backoff_until = backoff_until;
+  return rest;
+}
+
 void Course::Pass(Time now) {
   ClearIfDue(backoff_until, now);
   ClearIfDue(replan_from, now);

@@ -68,6 +68,9 @@ struct Course {
   bool cramped = false;
   std::string obstacle;
 
+  // What goes on when all of its pods are others: what was counted, and pauses that end by
+  // themselves. What kube-scheduler said was said of the pods.
+  Course WithoutPods() const;
   // Deadlines that have come.
   void Pass(cluster::Time now);
   // It has its minimum: what went wrong before is over.

@@ -21,7 +21,7 @@
 #include "engine/node_requests.hpp"
 #include "engine/options.hpp"
 #include "engine/order_book.hpp"
-#include "engine/owner_ages.hpp"
+#include "engine/owners.hpp"
 #include "engine/pending_queue.hpp"
 #include "engine/preemptions.hpp"
 #include "engine/queue_book.hpp"
@@ -71,7 +71,7 @@ struct EngineState {
   Preemptions preemptions;
   Holdings holdings;
   KeptRooms kept_rooms;
-  OwnerAges owner_ages;
+  Owners owners;
   OrderBook orders;  // of operators
   Bookings bookings;
   KeptSnapshots kept_snapshots;

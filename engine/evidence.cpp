@@ -22,6 +22,20 @@ void TouchStirred(EngineState& state) {
   }
 }
 
+// Its pods are gone, and some of those in their place are as they were, or there are none yet.
+bool StaysSilent(const Refusal& refusal, const Gang& gang) {
+  if (!refusal.words.empty()) return false;
+  bool others = false;
+  for (const auto& [uid, member] : gang.members) {
+    const Pod& pod = *member.pod;
+    if (refusal.members.contains(uid) && pod.bound()) return false;
+    if (pod.bound() || pod.ending()) continue;
+    if (refusal.silent.contains(pod.spec)) return true;
+    others = true;
+  }
+  return !others;
+}
+
 Reason ReasonOf(const Refusal& refusal) {
   return Because(ReasonCode::kRefused, 0, 0, refusal.words);
 }
@@ -87,7 +101,7 @@ void FollowRefusal(EngineState& state, Gang& gang, Time now) {
     return found != gang.members.end() && !found->second.pod->bound() &&
            !found->second.pod->ending();
   });
-  const bool over = !any && (!refusal->waits || !members.empty());
+  const bool over = !any && (!refusal->waits || !(members.empty() || StaysSilent(*refusal, gang)));
   if (refusal->waits && (over || state.refusals.RetryFrom(*refusal) <= now)) {
     gang.course.backoff_until.reset();
     state.reservations.EndPauses(gang, Time::Never());

@@ -57,11 +57,20 @@ struct WorkState {
   std::optional<cluster::Time> tell;   // when it is told of without further facts
 };
 
+// What outlives the gang's pods, see succession.hpp.
+enum class Memory {
+  kToTake,  // its owner may have some of an earlier gang -> kOwn
+  kOwn,     // -> kLeft
+  kLeft,    // to its owner; -> kToTake, if other pods come
+};
+
 struct Gang {
   GangId id;
   std::map<cluster::PodUid, Member> members;
   std::string group_uid;    // of the PodGroup (or pod) that `state` belongs to
   std::string attempts_of;  // as its PodGroup said, which may go with its last pod
+  std::string owner;  // of its pods, which makes others in their place; empty: none, or an object
+  Memory memory = Memory::kToTake;
 
   // The judgement: set while the gang is settled.
   GangState state = GangState::kForming;

@@ -12,6 +12,7 @@
 #include "engine/provisioning.hpp"
 #include "engine/restart_window.hpp"
 #include "engine/setback.hpp"
+#include "engine/succession.hpp"
 #include "engine/volumes.hpp"
 
 namespace muster::engine {
@@ -137,9 +138,12 @@ void NoteEnd(EngineState& state, const PodUid& uid, bool unseen) {
 }
 
 // Another PodGroup under the same name. What runs goes on; everything else of its past is not this
-// one's. What pods declare is another one whenever the first of them comes: that is no deletion.
+// one's. What pods declare is another one whenever the first of them comes: that is no deletion,
+// and what their owner remembers stays.
 void Restart(EngineState& state, Gang& gang, bool declared, Time now) {
   Drop(state, gang, "muster: the PodGroup was replaced", now);
+  if (declared) LeaveToOwner(state, gang, now);
+  gang.memory = Memory::kToTake;
   if (gang.tally.bound == 0) gang.past = {};
   gang.course = {};
   state.preemptions.ForgetTries(gang.id);
@@ -158,6 +162,7 @@ void ApplyPodGroup(EngineState& state, const PodGroup& group, Time now) {
   if (!gang.group_uid.empty() && gang.group_uid != uid) Restart(state, gang, group.declared, now);
   gang.group_uid = uid;
   gang.attempts_of = group.attempts_of;
+  FollowOwner(gang, group);
   state.announcer.Read(gang, group.record);
   state.work.Touch(gang);
 }
@@ -229,6 +234,7 @@ struct Visitor {
   void operator()(const cluster::BatchJob& job) const { ApplyJob(state, job, now); }
   void operator()(const BatchJobRemoved& removed) const {
     if (state.jobs.Remove(removed.uid)) state.candidates = {};
+    ForgetOwner(state, removed.uid.text());
   }
   void operator()(const WatchStale& stale) const { ApplyWatchStale(state, stale); }
   void operator()(const Unfenced& unfenced) const { ApplyUnfenced(state, unfenced); }
@@ -253,7 +259,7 @@ struct Visitor {
   void operator()(const cluster::StorageRecord& record) const { ApplyStorage(state, record, now); }
   void operator()(const StorageRemoved& removed) const { RemoveStorage(state, removed, now); }
   void operator()(const StorageReadable& told) const { ApplyStorageReadable(state, told, now); }
-  void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders); }
+  void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders, now); }
   void operator()(const LearntRuns& learnt) const { state.run_history.Adopt(learnt); }
   void operator()(const queues::UsageRecord& record) const {
     state.queue_book.AdoptUsage(record, now);
@@ -298,6 +304,13 @@ void Replace(EngineState& state, const PodUid& replaced, const Before& before, T
   TouchUnsound(state, before.node);
   if (before.turn != cluster::HamiTurn::kNone) TouchTurns(state, before.node);
   ForgetPod(state, replaced, now);
+}
+
+// The next pod in its place may come before it has gone.
+void LeaveIfEnding(EngineState& state, const Pod& pod, Time now) {
+  if (!pod.ending() || pod.phase == cluster::PodPhase::kSucceeded) return;
+  Gang* gang = state.members.Find(pod.uid).gang;
+  if (gang != nullptr && gang->id.solo) LeaveToOwner(state, *gang, now);
 }
 
 // The pod as the fact has it, less what cannot be right. False: the fact says nothing new.
@@ -384,6 +397,7 @@ void ApplyPod(EngineState& state, Pod pod, Time now) {
     if (!was_unmanaged || now_known->ending())
       TouchForming(state, Membership::IdFor(*now_known).key);
   }
+  LeaveIfEnding(state, *now_known, now);
   NoteStart(state, *now_known);
   if (before.node.valid() && now_known->terminal()) NoteChange(state);
   FollowVolumes(state, *now_known, now);

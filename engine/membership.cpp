@@ -62,6 +62,15 @@ const cluster::PodGroup* Membership::GroupOf(const Gang& gang) const {
   return gang.id.solo ? nullptr : cluster_.FindPodGroup(gang.id.key);
 }
 
+std::vector<const Gang*> Membership::AttemptsOf(const GangId& across) const {
+  std::vector<const Gang*> found;
+  for (auto at = gangs_.lower_bound({{across.key.ns, ""}, false});
+       at != gangs_.end() && at->first.key.ns == across.key.ns; ++at) {
+    if (AcrossAttempts(at->second) == across) found.push_back(&at->second);
+  }
+  return found;
+}
+
 Gang& Membership::Make(const GangId& id) {
   Gang& gang = gangs_[id];
   gang.id = id;

@@ -58,6 +58,8 @@ class Membership {
   const Gang* GangOf(const cluster::PodUid& uid) const;  // null: it is no member
   bool IsMember(const cluster::PodUid& uid) const { return gang_of_.contains(uid); }
   size_t member_count() const { return gang_of_.size(); }
+  // In order.
+  std::vector<const Gang*> AttemptsOf(const GangId& across) const;
   // Null: a gang of one pod, or its PodGroup does not exist.
   const cluster::PodGroup* GroupOf(const Gang& gang) const;
 

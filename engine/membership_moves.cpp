@@ -7,6 +7,7 @@
 #include "engine/evictions.hpp"
 #include "engine/queueing.hpp"
 #include "engine/scale_up.hpp"
+#include "engine/succession.hpp"
 
 namespace muster::engine {
 
@@ -62,6 +63,7 @@ void Join(EngineState& state, const Pod& pod) {
     }
   }
   const PlacedMember at = state.members.Add(pod);
+  FollowOwner(state, *at.gang, pod);
   state.work.Touch(*at.gang);
   TouchPreemptor(state, *at.member);
   if (at.gang->id.solo) return;
@@ -135,7 +137,7 @@ void EraseGang(EngineState& state, Gang& gang) {
   state.releases.Forget(id);
   state.holdings.Hold(gang, std::nullopt, 0, "");
   state.queue_book.Leave(id);
-  state.orders.ForgetGang(id.key);
+  if (gang.owner.empty()) state.orders.ForgetGang(id.key);
   EndScaleUp(state, id);
   state.refusals.Forget(id);
   state.members.Erase(id);

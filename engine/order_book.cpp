@@ -18,6 +18,7 @@ bool SaysNothing(const QueueOrder& order) {
 void OrderBook::Adopt(StandingOrders standing) {
   standing_ = std::move(standing);
   std::erase_if(standing_.queues, [](const auto& entry) { return SaysNothing(entry.second); });
+  std::erase_if(waits_, [&](const auto& one) { return !standing_.gangs.contains(one.first); });
 }
 
 const QueueOrder* OrderBook::Of(const std::string& queue) const {
@@ -28,26 +29,35 @@ const QueueOrder* OrderBook::Of(const std::string& queue) const {
 
 std::optional<int32_t> OrderBook::PriorityOf(const Gang& gang) const {
   if (standing_.gangs.empty()) return std::nullopt;
-  const auto found = standing_.gangs.find(gang.id.key);
+  const auto found = standing_.gangs.find(KeyOf(gang));
   if (found == standing_.gangs.end() || found->second.uid != UidOf(gang)) return std::nullopt;
   return found->second.priority;
 }
 
 std::string OrderBook::UidOf(const Gang& gang) {
-  if (!gang.id.solo) return gang.group_uid;
+  if (!gang.id.solo) return gang.owner.empty() ? gang.group_uid : gang.owner;
   return gang.members.empty() ? "" : gang.members.begin()->first.text();
 }
 
-void OrderBook::SetGang(const cluster::ObjectKey& gang, OrderedPriority order) {
-  standing_.gangs.insert_or_assign(gang, std::move(order));
+void OrderBook::KeepUntil(const cluster::ObjectKey& gang, Time until) {
+  if (standing_.gangs.contains(gang)) waits_.insert_or_assign(gang, until);
 }
 
-void OrderBook::SetQueue(const std::string& queue, QueueOrder order) {
-  if (SaysNothing(order)) {
-    standing_.queues.erase(queue);
-  } else {
-    standing_.queues.insert_or_assign(queue, std::move(order));
-  }
+void OrderBook::Pass(const cluster::ObjectKey& from, const Gang& to) {
+  waits_.erase(from);
+  auto order = standing_.gangs.extract(from);
+  if (order.empty()) return;
+  order.key() = KeyOf(to);
+  order.mapped().uid = UidOf(to);
+  standing_.gangs.insert(std::move(order));  // its own takes precedence
+}
+
+void OrderBook::EndWaits(Time now) {
+  std::erase_if(waits_, [&](const auto& one) {
+    if (one.second > now) return false;
+    standing_.gangs.erase(one.first);
+    return true;
+  });
 }
 
 bool OrderBook::EndPauses(Time now) {
@@ -80,6 +90,7 @@ Time OrderBook::due() const {
   for (const auto& [name, order] : standing_.queues) {
     if (order.paused_until) due = std::min(due, *order.paused_until);
   }
+  for (const auto& [key, until] : waits_) due = std::min(due, until);
   for (const auto& [id, reclaim] : reclaims_) due = std::min(due, reclaim.deadline);
   return due;
 }

@@ -80,12 +80,26 @@ Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string
                "there is no queue " + name + " in the policy: see \"muster get queues\"", ""};
 }
 
+// Whose order it may be: gangs of that name, and attempts of an owner that has it.
+std::vector<const Gang*> Named(const EngineState& state, const ObjectKey& key) {
+  std::vector<const Gang*> gangs;
+  for (const bool solo : {false, true}) {
+    if (const Gang* gang = state.members.Find(GangId{key, solo})) gangs.push_back(gang);
+  }
+  return gangs.empty() ? state.members.AttemptsOf({key, false}) : gangs;
+}
+
+bool HasOrder(const std::vector<const Gang*>& gangs, const OrderedPriority& order) {
+  return std::any_of(gangs.begin(), gangs.end(),
+                     [&](const Gang* gang) { return OrderBook::UidOf(*gang) == order.uid; });
+}
+
 // All that stands, without gangs that are gone.
 StandingOrders Present(const EngineState& state) {
   StandingOrders standing = state.orders.standing();
   std::erase_if(standing.gangs, [&](const auto& entry) {
-    const Gang* gang = FindGang(state, entry.first);
-    return gang == nullptr || OrderBook::UidOf(*gang) != entry.second.uid;
+    const auto& [key, order] = entry;
+    return !state.orders.Waits(key) && !HasOrder(Named(state, key), order);
   });
   return standing;
 }
@@ -147,7 +161,8 @@ struct Considering {
                    ""};
     }
     OrderEffect effect = Now(state, "");
-    const auto stands = effect.standing.gangs.find(order.gang);
+    const ObjectKey key = OrderBook::KeyOf(*gang);
+    const auto stands = effect.standing.gangs.find(key);
     const bool ordered = stands != effect.standing.gangs.end();
     if (!ordered && !order.priority) {
       return Error{Code::kConflict,
@@ -169,8 +184,8 @@ struct Considering {
                        " gangs are ordered already: reset those that are not needed any more",
                    ""};
     }
-    effect.standing.gangs[order.gang] = {OrderBook::UidOf(*gang),
-                                         static_cast<int32_t>(*order.priority), by};
+    effect.standing.gangs[key] = {OrderBook::UidOf(*gang), static_cast<int32_t>(*order.priority),
+                                  by, gang->id.solo ? gang->owner : std::string()};
     effect.is = PriorityText(*order.priority, by, gang->priority_cap);
     return effect;
   }
@@ -369,14 +384,25 @@ Result<OrderEffect> Carry(EngineState& state, const Order& order, Time now) {
   return effect;
 }
 
-void AdoptOrders(EngineState& state, const StandingOrders& orders) {
+void AdoptOrders(EngineState& state, const StandingOrders& orders, Time now) {
   if (state.orders.standing() == orders) return;
   state.orders.Adopt(orders);
+  // Their pods may be made anew, or have been while nobody was there.
+  for (const auto& [key, order] : orders.gangs) {
+    const std::vector<const Gang*> gangs = Named(state, key);
+    const bool handed_on = !order.owner.empty();
+    if (HasOrder(gangs, order) || (!gangs.empty() && !handed_on)) continue;
+    state.orders.KeepUntil(key, now + Owners::kKeptFor);
+    LeftBehind left;
+    left.gang = {key, true};
+    if (handed_on) state.owners.Leave(order.owner, std::move(left), now);
+  }
   TouchAll(state);
 }
 
 void FollowOrders(EngineState& state, Time now) {
   if (state.orders.EndPauses(now)) TouchAll(state);
+  state.orders.EndWaits(now);
   FollowReclaims(state, now);
 }
 

@@ -18,8 +18,8 @@ cluster::Result<OrderEffect> Consider(const EngineState& state, const Order& ord
 cluster::Result<OrderEffect> Carry(EngineState& state, const Order& order, cluster::Time now);
 
 // What stood before this process began; nothing is told.
-void AdoptOrders(EngineState& state, const StandingOrders& orders);
-// Pauses and reclaims that are over.
+void AdoptOrders(EngineState& state, const StandingOrders& orders, cluster::Time now);
+// Orders, pauses and reclaims that are over.
 void FollowOrders(EngineState& state, cluster::Time now);
 // An Event on what keeps the orders.
 void TellOfQueue(EngineState& state, const std::string& queue, bool warning, std::string reason,

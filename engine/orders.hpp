@@ -23,6 +23,8 @@ struct OrderedPriority {
   std::string uid;  // of its PodGroup, or its only pod: another one of its name is another gang
   int32_t priority = 0;
   std::string by;
+  // Of an only pod: what makes the next one in its place, whose the order is then. Empty: none.
+  std::string owner = {};
   auto operator<=>(const OrderedPriority&) const = default;
 };
 

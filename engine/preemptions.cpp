@@ -50,7 +50,7 @@ const Certificate* Preemptions::CertificateOf(const GangId& preemptor) const {
 }
 
 void Preemptions::ForgetGang(const GangId& gang) {
-  backoff_.erase(gang);
+  tries_.erase(gang);
   certificates_.erase(gang);
   paid_.erase(gang);
 }
@@ -103,14 +103,9 @@ std::vector<PodUid> Preemptions::End(const GangId& preemptor) {
   return spared;
 }
 
-int64_t Preemptions::tries(const GangId& preemptor) const {
-  const auto found = backoff_.find(preemptor);
-  return found == backoff_.end() ? 0 : found->second.tries;
-}
-
-std::optional<Time> Preemptions::tries_again_at(const GangId& preemptor) const {
-  const auto found = backoff_.find(preemptor);
-  return found == backoff_.end() ? std::nullopt : found->second.until;
+Tries Preemptions::TriesOf(const GangId& preemptor) const {
+  const auto found = tries_.find(preemptor);
+  return found == tries_.end() ? Tries{} : found->second;
 }
 
 void Preemptions::EndedEarly(const GangId& gang, Time now) {
@@ -124,22 +119,22 @@ std::optional<Time> Preemptions::EndedEarlyUntil(const GangId& gang) const {
 }
 
 void Preemptions::CountTry(const GangId& preemptor, Duration first, Time now) {
-  PreemptionBackoff& backoff = backoff_[preemptor];
-  backoff.until = now + Doubled(first, ++backoff.tries, kMostBackoff);
+  Tries& tries = tries_[preemptor];
+  tries.until = now + Doubled(first, ++tries.in_vain, kMostBackoff);
 }
 
 void Preemptions::UncountTry(const GangId& preemptor) {
-  const auto found = backoff_.find(preemptor);
-  if (found == backoff_.end()) return;
+  const auto found = tries_.find(preemptor);
+  if (found == tries_.end()) return;
   found->second.until.reset();
-  if (--found->second.tries <= 0) backoff_.erase(found);
+  if (--found->second.in_vain <= 0) tries_.erase(found);
 }
 
 void Preemptions::Pass(const GangId& preemptor, Time now) {
   std::erase_if(ended_early_until_, [&](const auto& one) { return one.second <= now; });
-  if (backoff_.empty()) return;
-  const auto found = backoff_.find(preemptor);
-  if (found == backoff_.end()) return;
+  if (tries_.empty()) return;
+  const auto found = tries_.find(preemptor);
+  if (found == tries_.end()) return;
   std::optional<Time>& until = found->second.until;
   if (until && *until <= now) until.reset();
 }
@@ -188,6 +183,17 @@ std::optional<Time> Preemptions::EvictedOftenUntil(const GangId& victim, int64_t
     if (one->second == victim && ++times >= most) return one->first + kHour;
   }
   return std::nullopt;
+}
+
+void Preemptions::Rename(const GangId& from, const GangId& to) {
+  if (from == to) return;
+  for (auto& [at, victim] : evictions_) {
+    if (victim == from) victim = to;
+  }
+  auto early = ended_early_until_.extract(from);
+  if (early.empty()) return;
+  early.key() = to;
+  ended_early_until_.insert(std::move(early));
 }
 
 bool Preemptions::TakeWake(Time now) {

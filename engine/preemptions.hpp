@@ -9,7 +9,7 @@
 // 1. A pod is the victim of one gang at most, and is in the set of that gang. A victim that is
 //    gone stays in it until End.
 // 2. A pod that is to be evicted now (MustGo) is the victim of a gang that has asked.
-// 3. A gang that preempted and did not start waits before it preempts again (PreemptionBackoff),
+// 3. A gang that preempted and did not start waits before it preempts again (Tries),
 //    longer after each such failure in a row.
 // 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
 //    protection ends (Protect). Nor is one whose eviction failed three times in a row (Fails).
@@ -83,13 +83,12 @@ class Preemptions {
   // The gang is forgotten.
   void ForgetGang(const GangId& gang);
 
-  // PreemptionBackoff.
-  int64_t tries(const GangId& preemptor) const;  // in vain, in a row
-  std::optional<cluster::Time> tries_again_at(const GangId& preemptor) const;
+  Tries TriesOf(const GangId& preemptor) const;
   void CountTry(const GangId& preemptor, cluster::Duration first, cluster::Time now);
   void UncountTry(const GangId& preemptor);               // nobody was evicted
   void Pass(const GangId& preemptor, cluster::Time now);  // times that are over
-  void ForgetTries(const GangId& preemptor) { backoff_.erase(preemptor); }
+  void ForgetTries(const GangId& preemptor) { tries_.erase(preemptor); }
+  void SetTries(const GangId& preemptor, const Tries& tries) { tries_[preemptor] = tries; }
 
   void Protect(const cluster::PodUid& pod, const Protection& by) { protected_[pod] = by; }
   bool any_protected() const { return !protected_.empty(); }
@@ -119,6 +118,8 @@ class Preemptions {
   // It was so often within an hour, and may be again then; nothing: it was not.
   std::optional<cluster::Time> EvictedOftenUntil(const GangId& victim, int64_t most,
                                                  cluster::Time now) const;
+  // What is known of early ends and evictions of the one is the other's from now on.
+  void Rename(const GangId& from, const GangId& to);
   // Gangs that preempt have another turn then: somebody is not protected any more.
   void WakeAt(cluster::Time time) { wake_ = std::min(wake_.value_or(time), time); }
   std::optional<cluster::Time> wake() const { return wake_; }
@@ -128,17 +129,12 @@ class Preemptions {
   std::vector<std::string> Audit() const;
 
  private:
-  struct PreemptionBackoff {
-    int64_t tries = 0;
-    std::optional<cluster::Time> until;
-  };
-
   std::map<GangId, Victims> victims_;                         // by preemptor
   std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of victims that have not left
   std::unordered_set<cluster::PodUid> to_evict_;              // of these
   std::set<GangId> asking_;
   std::map<GangId, Certificate> certificates_;
-  std::map<GangId, PreemptionBackoff> backoff_;
+  std::map<GangId, Tries> tries_;
   std::set<GangId> paid_;                              // TakeCost
   std::map<GangId, cluster::Time> ended_early_until_;  // of the last hour
   std::unordered_map<cluster::PodUid, Protection> protected_;

@@ -18,25 +18,6 @@ void Dequeue(EngineState& state, Gang& gang) {
   state.queue.Remove(gang);
 }
 
-namespace {
-
-// What outlives its pods and makes others in their place; empty: nothing, or an object tells its
-// age.
-std::string OwnerOf(const EngineState& state, const Gang& gang) {
-  const cluster::PodGroup* group = state.members.GroupOf(gang);
-  if (group != nullptr && !group->declared) return {};
-  if (group != nullptr && group->by_owner) return AcrossAttempts(gang).key.ToString();
-  std::string owner;  // of all of its pods
-  for (const auto& [uid, member] : gang.members) {
-    const std::string& one = member.pod->owner_uid;
-    if (one.empty() || (!owner.empty() && owner != one)) return {};
-    owner = one;
-  }
-  return owner;
-}
-
-}  // namespace
-
 void Enqueue(EngineState& state, Gang& gang) {
   queues::OrderKey order{PriorityOf(gang), gang.course.expired, true, INT64_MAX, gang.id};
   for (const auto& [uid, member] : gang.members) {
@@ -47,8 +28,7 @@ void Enqueue(EngineState& state, Gang& gang) {
   }
   if (const cluster::PodGroup* group = state.members.GroupOf(gang))
     order.created = group->created.milliseconds();
-  order.created =
-      state.owner_ages.Since(OwnerOf(state, gang), cluster::Time(order.created)).milliseconds();
+  order.created = state.owners.Since(gang.owner, cluster::Time(order.created)).milliseconds();
   state.queue.Add(gang, std::move(order), QueueOf(gang), AsksOf(state, gang));
 }
 

@@ -100,6 +100,7 @@ void Refusals::Refuse(const GangId& gang, const Members& members, std::string wo
   refusal.words = std::move(words);
   refusal.until = Time::Never();
   refusal.may_evict = false;
+  refusal.silent.clear();
   refusal.learnt = changes_;
   for (const Member* member : members)
     refusal.templates[member->pod->spec.get()] = {member->pod->spec, {}};
@@ -109,6 +110,14 @@ void Refusals::Await(const GangId& gang, const Members& members, Time until, Tim
   Refusal& refusal = Begin(gang, members, now);
   refusal.words.clear();
   refusal.until = until;
+  refusal.silent.clear();
+  for (const Member* member : members) refusal.silent.insert(member->pod->spec);
+}
+
+void Refusals::Resume(const GangId& gang, Refusal silence) {
+  Refusal& refusal = refused_[gang];
+  refusal = std::move(silence);
+  Await(gang, refusal);
 }
 
 void Refusals::FoundNoRoom(const GangId& gang, Time now) {

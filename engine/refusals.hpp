@@ -19,7 +19,8 @@
 //    kept off all nodes but those that it has named since, and those that came or changed; when
 //    something else changed, off none.
 // 3. For a gang that it has refused by words nobody is evicted again before evidence by `asked`.
-// 4. An entry ends with its gang, when that runs, or when none of the refused pods is left.
+// 4. An entry ends with its gang, when that runs, or when none of the refused pods is left. A pause
+//    after silence goes on for other pods of the same templates, also of the owner's next gang.
 //
 // A restart forgets it. The pod's condition tells it again: of a pod that was handed over once.
 #pragma once
@@ -65,6 +66,7 @@ struct Refusal {
     std::set<std::string> passed;  // nodes that it has named since
   };
   std::map<const cluster::PodSpec*, Template> templates;
+  std::set<std::shared_ptr<const cluster::PodSpec>> silent;  // of members about which it was silent
 };
 
 class Refusals {
@@ -83,6 +85,8 @@ class Refusals {
   void Refuse(const GangId& gang, const Members& members, std::string words, cluster::Time now);
   // By silence: nobody asked to bind these.
   void Await(const GangId& gang, const Members& members, cluster::Time until, cluster::Time now);
+  // The same, of an earlier gang of its owner.
+  void Resume(const GangId& gang, Refusal silence);
   // No room was found for it without evictions: it waits for the next evidence.
   void FoundNoRoom(const GangId& gang, cluster::Time now);
   // What is learnt of nodes is forgotten: there may be room where kube-scheduler names none,

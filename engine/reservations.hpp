@@ -12,6 +12,7 @@
 // A restart forgets plans. What was nominated is preferred by the next one (Planning).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -67,6 +68,10 @@ class Reservations {
   void PauseUntil(Member& member, cluster::Time until) { member.plan.value_.pauses_until = until; }
   void EndPauses(Gang& gang, cluster::Time now);
 
+  // Plans that were made for it before it was known by this record.
+  void CountEarlier(Gang& gang, int64_t plans) {
+    gang.plan.value_.made = std::max(gang.plan->made, plans);
+  }
   void CountNominated(Gang& gang, int64_t planned);
   void OpenBarrier(Gang& gang, bool open) { gang.plan.value_.barrier_open = open; }
   void SetDeadline(Gang& gang, std::optional<cluster::Time> deadline) {

@@ -51,14 +51,8 @@ bool HasItsNodes(const EngineState& state, const KeptRoom& room) {
 // The gangs that it is kept for; those of one owner are in one namespace.
 std::vector<const Gang*> AttemptsAt(const EngineState& state, const KeptRoom& room) {
   if (const Gang* gang = state.members.Find(room.gang)) return {gang};
-  std::vector<const Gang*> found;
-  if (room.gang == room.lost_by) return found;
-  const auto& gangs = state.members.gangs();
-  for (auto at = gangs.lower_bound({{room.gang.key.ns, ""}, false});
-       at != gangs.end() && at->first.key.ns == room.gang.key.ns; ++at) {
-    if (AcrossAttempts(at->second) == room.gang) found.push_back(&at->second);
-  }
-  return found;
+  if (room.gang == room.lost_by) return {};
+  return state.members.AttemptsOf(room.gang);
 }
 
 // Why the room is not kept any more; nothing: it is.

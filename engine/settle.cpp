@@ -26,6 +26,7 @@
 #include "engine/scale_up.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
+#include "engine/succession.hpp"
 #include "engine/unknown_gang.hpp"
 #include "engine/volumes.hpp"
 
@@ -158,6 +159,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   const bool first = !std::exchange(gang.judged, true);
   const bool complete = gang.course.queued_at.has_value();
   state.reservations.EndPauses(gang, now);
+  TakeFromOwner(state, gang, now);
   SettleMembers(state, gang);
   FollowRefusal(state, gang, now);
   Remember(state, gang, now);
@@ -265,6 +267,7 @@ int64_t SettleGang(EngineState& state, const GangId& id, Time now) {
   if (gang == nullptr) return 1;
   const int64_t cost = CostOf(*gang);
   const bool ran = gang->state == GangState::kRunning || gang->state == GangState::kDegraded;
+  const bool ended_well = gang->state == GangState::kFinished && gang->tally.failed == 0;
   const std::optional<Time> since = gang->past.running_since();
   JudgeGang(state, *gang, now);
   if (since && FailedToLast(*gang)) NoteEnd(state, *gang, *since, now);
@@ -274,6 +277,8 @@ int64_t SettleGang(EngineState& state, const GangId& id, Time now) {
   FollowHolding(state, *gang);
   if (state.members.Ended(*gang)) {
     AwaitNextAttempt(state, *gang, now);
+    if (ended_well) LeaveNothing(state, *gang);
+    LeaveToOwner(state, *gang, now);
     EraseGang(state, *gang);
   } else {
     FollowUp(state, *gang, now);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,6 +40,12 @@ struct Protection {
   // A PodDisruptionBudget let it not go; else its eviction was refused or failed, or it did not go
   // in time.
   bool by_budget = false;
+};
+
+// Of a gang that preempted and did not start.
+struct Tries {
+  int64_t in_vain = 0;  // in a row
+  std::optional<cluster::Time> until;
 };
 
 // Of a pod that was asked to go, and was not refused.

@@ -54,6 +54,7 @@ void ReadGang(std::string_view name, const JsonView& json, StandingOrders& order
   order.priority =
       static_cast<int32_t>(json.Get("priority").Integer(0, Limits::min(), Limits::max()));
   order.by = json.Get("by").Text();
+  order.owner = json.Get("owner").Text();
   orders.gangs.emplace(
       ObjectKey{std::string(name.substr(0, slash)), std::string(name.substr(slash + 1))},
       std::move(order));
@@ -77,7 +78,9 @@ std::string EncodeOrders(const StandingOrders& orders) {
   json.EndObject().Key("gangs").BeginObject();
   for (const auto& [key, order] : orders.gangs) {
     json.TextKey(key.ToString()).BeginObject().Key("uid").Text(order.uid);
-    json.Key("priority").Integer(order.priority).Key("by").Text(order.by).EndObject();
+    json.Key("priority").Integer(order.priority).Key("by").Text(order.by);
+    if (!order.owner.empty()) json.Key("owner").Text(order.owner);
+    json.EndObject();
   }
   json.EndObject().EndObject();
   return text;

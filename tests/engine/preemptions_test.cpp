@@ -75,18 +75,18 @@ TEST_CASE("the next try in vain comes after twice the time", "[engine][preemptio
   const GangId id = Id("urgent");
   const auto pause = [&] {
     preemptions.CountTry(id, Seconds(600), Time(0));
-    return *preemptions.tries_again_at(id) - Time(0);
+    return *preemptions.TriesOf(id).until - Time(0);
   };
   CHECK(pause() == Seconds(600));
   CHECK(pause() == Seconds(1'200));
   preemptions.UncountTry(id);  // nobody was evicted
-  CHECK_FALSE(preemptions.tries_again_at(id));
-  CHECK(preemptions.tries(id) == 1);
+  CHECK_FALSE(preemptions.TriesOf(id).until);
+  CHECK(preemptions.TriesOf(id).in_vain == 1);
   CHECK(pause() == Seconds(1'200));
   preemptions.Pass(id, Time(1'199'999));
-  CHECK(preemptions.tries_again_at(id));
+  CHECK(preemptions.TriesOf(id).until);
   preemptions.Pass(id, Time(1'200'000));
-  CHECK_FALSE(preemptions.tries_again_at(id));
+  CHECK_FALSE(preemptions.TriesOf(id).until);
   for (int i = 0; i < 20; ++i) pause();
   CHECK(pause() == Seconds(86'400));
   preemptions.ForgetTries(id);

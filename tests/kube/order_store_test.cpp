@@ -18,6 +18,7 @@ StandingOrders Some() {
   StandingOrders orders;
   orders.queues["research"] = {queues::QueueState::kHold, "ann", cluster::Time(5'000), "bob \"x\""};
   orders.gangs[{"team", "train"}] = {"uid-1", -7, "ann"};
+  orders.gangs[{"team", "one"}] = {"uid-2", 7, "ann", "job-uid"};
   return orders;
 }
 
