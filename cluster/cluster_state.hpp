@@ -115,7 +115,7 @@ class ClusterState {
   const Pod* FindPod(const ObjectKey& key) const;
   const PodGroup* FindPodGroup(const ObjectKey& key) const;
   const Namespace* FindNamespace(const std::string& name) const;
-  // Some pod has rules among pods (pod_rules.hpp).
+  // Some pod has rules among pods (pod_rules.hpp) or a VolumeDemand.
   bool has_pod_rules() const;
   // The pod has some, or anti-affinity of a pod that is known of may keep it off nodes.
   bool RulesConcern(const Pod& pod) const;

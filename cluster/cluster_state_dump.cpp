@@ -139,6 +139,12 @@ void WriteToleration(const Toleration& toleration, Line& line) {
   line.Append(toleration.every_effect ? -1 : static_cast<int>(toleration.effect));
 }
 
+void WriteLimit(const AttachLimit& limit, Line& line) {
+  line.Quote(limit.driver);
+  line.Mark(':');
+  line.Append(limit.count);
+}
+
 void DumpNode(const Node& node, std::string& out) {
   Line line("node");
   line.Text("name", node.name).Text("uid", node.uid.text()).Amounts(node.allocatable);
@@ -152,6 +158,7 @@ void DumpNode(const Node& node, std::string& out) {
     line.Number("numapolicy", static_cast<int>(node.numa_policy));
   line.Flag("hami", node.plugin == DevicePlugin::kHami);
   if (!node.hami_lock.empty()) line.Text("hamilock", node.hami_lock);
+  if (!node.attach_limits.empty()) line.List("attach", node.attach_limits, WriteLimit);
   line.EndTo(out);
   for (const Gpu& gpu : node.gpus) {
     Line device("gpu");

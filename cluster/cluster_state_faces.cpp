@@ -1,4 +1,5 @@
-// What rules among pods see: the part of ClusterState that keeps PodField up to date.
+// What rules among pods, and their volumes, see: the part of ClusterState that keeps PodField up to
+// date.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,9 +8,21 @@
 
 namespace muster::cluster {
 
+namespace {
+
+// Where another pod has the volume, one more can always use it.
+bool SharesVolumes(const Pod& pod) {
+  const auto demand = pod.volume_demand();
+  return demand != nullptr &&
+         std::any_of(demand->attached.begin(), demand->attached.end(),
+                     [](const AttachedVolume& one) { return !one.shared_as.empty(); });
+}
+
+}  // namespace
+
 bool FaceBook::Count(const Pod& pod, int sign) {
   const PodRules& rules = pod.spec->rules;
-  if (rules.none() || pod.terminal()) return false;
+  if ((rules.none() && pod.volume_demand() == nullptr) || pod.terminal()) return false;
   const bool before = in_use();
   ruled_ += sign;
   for (const PodTerm& term : rules.anti_affinity) {
@@ -17,7 +30,8 @@ bool FaceBook::Count(const Pod& pod, int sign) {
     at->second += sign;
     if (at->second == 0) guards_.erase(at);
   }
-  if (!pod.bound() && !(rules.affinity.empty() && rules.spread.empty())) looking_ += sign;
+  const bool looks = !rules.affinity.empty() || !rules.spread.empty() || SharesVolumes(pod);
+  if (!pod.bound() && looks) looking_ += sign;
   return in_use() != before;
 }
 
@@ -25,7 +39,7 @@ bool ClusterState::has_pod_rules() const { return impl_->faces.in_use(); }
 
 bool ClusterState::RulesConcern(const Pod& pod) const {
   if (!has_pod_rules()) return false;
-  if (!pod.spec->rules.none()) return true;
+  if (!pod.spec->rules.none() || pod.volume_demand() != nullptr) return true;
   const Namespace* ns = FindNamespace(pod.key.ns);
   const auto& guards = impl_->faces.guards();
   return std::any_of(guards.begin(), guards.end(), [&](const auto& guard) {

@@ -21,7 +21,7 @@ bool SameVolumes(const PodVolumes* a, const PodVolumes* b) {
   const bool same =
       a->declared == b->declared ||
       (a->declared != nullptr && b->declared != nullptr && *a->declared == *b->declared);
-  return same && a->claims == b->claims && a->bar == b->bar;
+  return same && a->claims == b->claims && a->bar == b->bar && SameDemand(a->demand, b->demand);
 }
 
 // All that a record says but its resource version, for comparison. A field that is added to Pod and
@@ -59,6 +59,7 @@ bool SameHolding(const Pod& a, const Pod& b) {
 // Rules among pods see the same of it.
 bool SameFace(const Pod& a, const Pod& b) {
   return a.deleting == b.deleting && a.labels == b.labels &&
+         SameDemand(a.volume_demand(), b.volume_demand()) &&
          (a.spec == b.spec || a.spec->rules == b.spec->rules);
 }
 

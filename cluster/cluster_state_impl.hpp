@@ -57,10 +57,10 @@ struct NameEqual {
   }
 };
 
-// The PodField of ClusterState: kept only while some pod has rules among pods.
+// The PodField of ClusterState: kept only while some pod has rules among pods or a VolumeDemand.
 class FaceBook {
  public:
-  // One pod more or less. True when it was the first with rules, or the last.
+  // One pod more or less. True when it was the first with such, or the last.
   bool Count(const Pod& pod, int sign);
   // Other pods are on the node, or they look different. Where a pod that waits looks for others, it
   // may find more room then: `growth`; null: nothing is different for it.
@@ -98,7 +98,7 @@ class FaceBook {
   bool namespaces_known_ = false;
   std::set<uint32_t> touched_;
   std::map<PodTerm, int64_t> guards_;
-  int64_t ruled_ = 0;    // pods with rules
+  int64_t ruled_ = 0;    // pods with rules or a VolumeDemand
   int64_t looking_ = 0;  // of these, those that wait and may find room where others are
 };
 

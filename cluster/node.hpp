@@ -12,6 +12,7 @@
 #include "cluster/selector.hpp"
 #include "cluster/sharing.hpp"
 #include "cluster/units.hpp"
+#include "cluster/volume_demand.hpp"
 
 namespace muster::cluster {
 
@@ -65,6 +66,9 @@ struct Node {
   DevicePlugin plugin = DevicePlugin::kStock;
   std::string hami_lock;  // for which pod HAMi's scheduler has locked the node; empty: for none
   bool left_out = false;  // like Gpu::left_out; the scheduler's own mark, no API object has it
+  // Of CSI drivers; the scheduler's own, too: another object than the node says it. A driver that
+  // is not there has no limit.
+  std::vector<AttachLimit> attach_limits = {};
   auto operator<=>(const Node&) const = default;
 
   // True when new pods may be planned here at all.

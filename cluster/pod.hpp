@@ -17,6 +17,7 @@
 #include "cluster/selector.hpp"
 #include "cluster/topology_terms.hpp"
 #include "cluster/units.hpp"
+#include "cluster/volume_demand.hpp"
 
 namespace muster::cluster {
 
@@ -105,6 +106,8 @@ struct PodVolumes {
   std::shared_ptr<const PodSpec> declared;
   // Likewise, why no node can take the pod for now; empty: it may start.
   std::string bar;
+  // Likewise, what they ask of nodes beside `spec`; null: nothing.
+  std::shared_ptr<const VolumeDemand> demand = nullptr;
 };
 
 // That a pod's start failed on its node, as the kubelet's status says.
@@ -200,6 +203,10 @@ struct Pod {
   bool gated_by_muster() const;
   // Another controller's gate is still on it: not ours to schedule yet.
   bool gated_by_others() const;
+  // What its volumes ask of nodes beside `spec`; null: nothing.
+  std::shared_ptr<const VolumeDemand> volume_demand() const {
+    return volumes == nullptr ? nullptr : volumes->demand;
+  }
   // Its volumes are not ready for it.
   bool awaits_volumes() const { return volumes != nullptr && !volumes->bar.empty(); }
 };

@@ -6,7 +6,7 @@ namespace muster::cluster {
 
 FacePtr FaceOf(const Pod& pod) {
   return std::make_shared<const PodFace>(
-      PodFace{pod.uid, pod.key.ns, pod.labels, pod.spec, pod.deleting});
+      PodFace{pod.uid, pod.key.ns, pod.labels, pod.spec, pod.deleting, pod.volume_demand()});
 }
 
 std::span<const FacePtr> PodField::on(NodeIndex node) const {

@@ -1,9 +1,9 @@
-// PodField: which pods are on which node, as far as rules among pods (pod_rules.hpp) see them. Part
-// of a Snapshot, immutable there.
+// PodField: which pods are on which node, as far as rules among pods (pod_rules.hpp) and their
+// volumes (volume_demand.hpp) see them. Part of a Snapshot, immutable there.
 //
-// There is one only while some pod has such rules: who has none pays nothing. It costs a pointer
-// for each pod that holds something, and one face of it: some 150 bytes, beside its labels, which
-// its record shares.
+// There is one only while some pod has such rules or volumes: who has none pays nothing. It costs a
+// pointer for each pod that holds something, and one face of it: some 150 bytes, beside its labels,
+// which its record shares.
 //
 // Written by ClusterState; copies share nodes that have not changed.
 #pragma once
@@ -30,6 +30,7 @@ struct PodFace {
   PodLabels labels;
   std::shared_ptr<const PodSpec> spec;  // not null
   bool deleting = false;
+  std::shared_ptr<const VolumeDemand> volumes = nullptr;  // Pod::volume_demand
 };
 using FacePtr = std::shared_ptr<const PodFace>;
 

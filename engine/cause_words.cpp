@@ -56,6 +56,10 @@ std::string Words(const Cause& cause) {
       return "that kube-scheduler turned down for a member";
     case What::kPorts:
       return "node(s) didn't have free ports for the requested pod ports";
+    case What::kAttachLimit:
+      return "node(s) exceed max volume count";
+    case What::kNoVolumeLeft:
+      return "node(s) didn't find available persistent volumes to bind";
     case What::kSpread:
       return "node(s) didn't match pod topology spread constraints";
     case What::kNoSpreadLabel:
@@ -155,6 +159,10 @@ const char* ToString(What what) {
       return "excluded";
     case What::kPorts:
       return "hostPorts";
+    case What::kAttachLimit:
+      return "attachLimit";
+    case What::kNoVolumeLeft:
+      return "volumes";
     case What::kSpread:
       return "topologySpread";
     case What::kNoSpreadLabel:

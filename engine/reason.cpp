@@ -55,6 +55,8 @@ constexpr auto kNames = std::to_array<Names>({
      "its pods' or others' host ports, pod affinity or anti-affinity, or topology spread leave it "
      "too few nodes",
      ""},
+    {ReasonCode::kNodeVolumes, "NodeVolumes",
+     "too few nodes can attach its volumes, or reach one that is left for each of its claims", ""},
     {ReasonCode::kNodesUnavailable, "NodesUnavailable",
      "nodes it could use are cordoned or not ready", ""},
     {ReasonCode::kNodesLeftOut, "NodesLeftOut",
@@ -140,11 +142,12 @@ Reason NearestMiss(const policy::Shortage& shortage) {
     ReasonCode code;
     int64_t nodes;
   };
-  const std::array<Loss, 11> losses = {{
+  const std::array<Loss, 12> losses = {{
       {ReasonCode::kNodesUnavailable, shortage.unschedulable},
       {ReasonCode::kNodesLeftOut, shortage.left_out},
       {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
       {ReasonCode::kPodRules, shortage.pod_rules},
+      {ReasonCode::kNodeVolumes, shortage.volumes},
       {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
       {ReasonCode::kNotEnoughChannels, shortage.channels},
       {ReasonCode::kNotEnoughCpu, shortage.cpu + (wants_gpus ? 0 : shortage.kept)},
@@ -221,6 +224,7 @@ bool LacksRoom(ReasonCode code) {
     case ReasonCode::kNotEnoughMemory:
     case ReasonCode::kNotEnoughOfResource:
     case ReasonCode::kPodRules:
+    case ReasonCode::kNodeVolumes:
     case ReasonCode::kNotEnoughPodSlots:
     case ReasonCode::kNotEnoughChannels:
     case ReasonCode::kNoWholeSegments:

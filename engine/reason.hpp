@@ -38,6 +38,7 @@ enum class ReasonCode {
   kNotEnoughChannels,  // of ComputeDomains: pods that need one run on every node that it may use
   kNoMatchingNode,     // labels, affinity or taints leave too few nodes
   kPodRules,           // host ports, pod (anti-)affinity or topology spread leave too few nodes
+  kNodeVolumes,        // its volumes, with those of other pods, leave too few nodes
   kNodesUnavailable,   // enough nodes would match, but they are cordoned or not ready
   kNodesLeftOut,       // enough nodes would match, but members failed there at their start
   kNoWholeSegments,    // all members would find a node, but not in the segments of `detail`

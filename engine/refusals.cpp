@@ -49,7 +49,8 @@ bool Planned(std::string_view cause) {
        "node(s) didn't match pod affinity rules", "node(s) didn't match pod anti-affinity rules",
        "node(s) didn't satisfy existing pods anti-affinity rules",
        "node(s) didn't match pod topology spread constraints",
-       "node(s) had volume node affinity conflict"});
+       "node(s) had volume node affinity conflict", "node(s) exceed max volume count",
+       "node(s) didn't find available persistent volumes to bind"});
   return OfRoom(cause) || std::any_of(kPlanned.begin(), kPlanned.end(),
                                       [&](std::string_view one) { return cause.starts_with(one); });
 }

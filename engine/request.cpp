@@ -85,6 +85,15 @@ const Pod& Speaker(const Gang& gang) {
   return *gang.members.begin()->second.pod;
 }
 
+std::string KeyOfVolumes(const cluster::VolumeDemand& volumes) {
+  std::string text;
+  for (const cluster::AttachedVolume& one : volumes.attached)
+    text += "," + one.driver + "/" + one.shared_as;
+  for (const cluster::VolumeChoice& one : volumes.choices)
+    text += "," + one.volumes->key + "/" + one.shared_as;
+  return text;
+}
+
 // What RequestKey's roles do not say of pods that rules among pods are about: who they are to
 // others.
 std::string KeyOfFaces(const EngineState& state, const policy::GangRequest& request) {
@@ -99,6 +108,7 @@ std::string KeyOfFaces(const EngineState& state, const policy::GangRequest& requ
     std::string text = demand.face->ns + ":" + std::to_string(state.specs.IdOf(*demand.spec));
     for (const auto& label : demand.face->labels.list())
       text += "," + label->first + "=" + label->second;
+    if (demand.face->volumes != nullptr) text += KeyOfVolumes(*demand.face->volumes);
     ++faces[text];
   }
   std::string text;

@@ -73,6 +73,8 @@ VolumeTable::PodUids VolumeTable::SetReadable(bool readable) {
 VolumeTable::PodUids VolumeTable::Upsert(const StorageRecord& record) {
   if (const auto* claim = std::get_if<cluster::VolumeClaim>(&record)) return UpsertClaim(*claim);
   if (const auto* volume = std::get_if<cluster::Volume>(&record)) return UpsertVolume(*volume);
+  if (const auto* drivers = std::get_if<cluster::NodeDrivers>(&record))
+    return SetLimits(drivers->node, drivers->limits);
   return UpsertClass(std::get<StorageClass>(record));
 }
 
@@ -81,23 +83,50 @@ VolumeTable::PodUids VolumeTable::UpsertClaim(const cluster::VolumeClaim& claim)
   known.volume = claim.volume;
   known.volume.shrink_to_fit();
   known.storage_class = texts_.Share(claim.storage_class);
-  known.rest.reset();
-  if (!claim.owner_pod.empty() || !claim.selected_node.empty())
-    known.rest = std::make_unique<Rest>(Rest{claim.owner_pod, claim.selected_node});
+  Rest rest{claim.owner_pod, claim.selected_node, {}};
+  if (!claim.bound) rest.wish = {claim.terms, claim.selector};
+  known.rest = rest == Rest() ? nullptr : std::make_unique<Rest>(std::move(rest));
   known.bound = claim.bound;
   known.lost = claim.lost;
   known.deleting = claim.deleting;
   known.single_pod = claim.single_pod;
-  return UsersOf(claim.key);
+  PodUids concerned = UsersOf(claim.key);
+  if (const auto volume = volumes_.find(claim.volume); claim.bound && volume != volumes_.end()) {
+    const std::string& pool = *volume->second.storage_class;
+    if (pools_.Remove(pool, claim.volume)) Join(concerned, UsersOfPool(pool));
+  }
+  return concerned;
+}
+
+// A claim may be bound to it, as far as is known.
+bool VolumeTable::Offers(const cluster::Volume& volume) const {
+  if (volume.phase == cluster::Volume::Phase::kSpent) return false;
+  const bool free = volume.phase == cluster::Volume::Phase::kFree;
+  if (volume.claim.name.empty()) return free;
+  const auto claim = claims_.find(volume.claim);
+  return claim == claims_.end() ? free : !claim->second.bound;
 }
 
 VolumeTable::PodUids VolumeTable::UpsertVolume(const cluster::Volume& volume) {
   Volume& known = volumes_[volume.name];
-  PodUids concerned = known.places == nullptr ? PodUids() : UsersOfVolume(known);
+  PodUids concerned;
+  if (known.places != nullptr) {
+    concerned = UsersOfClaimOf(known);
+    const std::string& before = *known.storage_class;
+    if (before != volume.storage_class && pools_.Remove(before, volume.name))
+      Join(concerned, UsersOfPool(before));
+  }
   known.storage_class = texts_.Share(volume.storage_class);
   known.claim = volume.claim.name.empty() ? "" : volume.claim.ToString();
   known.places = places_.Share(volume.places);
-  Join(concerned, UsersOfVolume(known));
+  known.driver = volume.driver.empty() ? nullptr : texts_.Share(volume.driver);
+  known.handle = volume.handle;
+  Join(concerned, UsersOfClaimOf(known));
+  const bool other = Offers(volume)
+                         ? pools_.Put(volume.storage_class, volume.name,
+                                      {volume.terms, volume.labels, known.claim, known.places})
+                         : pools_.Remove(volume.storage_class, volume.name);
+  if (other) Join(concerned, UsersOfPool(volume.storage_class));
   return concerned;
 }
 
@@ -111,9 +140,39 @@ VolumeTable::PodUids VolumeTable::UpsertClass(const StorageClass& one) {
 VolumeTable::PodUids VolumeTable::RemoveVolume(const std::string& name) {
   const auto found = volumes_.find(name);
   if (found == volumes_.end()) return {};
-  PodUids concerned = UsersOfVolume(found->second);
+  PodUids concerned = UsersOfClaimOf(found->second);
+  const std::string pool = *found->second.storage_class;
   volumes_.erase(found);
+  if (pools_.Remove(pool, name)) Join(concerned, UsersOfPool(pool));
   return concerned;
+}
+
+VolumeTable::PodUids VolumeTable::SetLimits(const std::string& node,
+                                            std::vector<cluster::AttachLimit> limits) {
+  std::map<std::string, int64_t> change;
+  for (const cluster::AttachLimit& limit : limits) ++change[limit.driver];
+  if (const auto known = limits_.find(node); known != limits_.end()) {
+    for (const cluster::AttachLimit& limit : known->second) --change[limit.driver];
+  }
+  std::set<std::string> others;  // the first node limits them, or the last one no more
+  for (const auto& [driver, by] : change) {
+    int64_t& nodes = limited_[driver];
+    if ((nodes == 0) != (nodes + by == 0)) others.insert(driver);
+    nodes += by;
+    if (nodes == 0) limited_.erase(driver);
+  }
+  if (limits.empty()) {
+    limits_.erase(node);
+  } else {
+    limits.shrink_to_fit();
+    limits_[node] = std::move(limits);
+  }
+  return UsersOfDrivers(others);
+}
+
+std::vector<cluster::AttachLimit> VolumeTable::LimitsOf(const std::string& node) const {
+  const auto found = limits_.find(node);
+  return found == limits_.end() ? std::vector<cluster::AttachLimit>() : found->second;
 }
 
 VolumeTable::PodUids VolumeTable::Remove(StorageKind kind, const ObjectKey& key) {
@@ -126,6 +185,8 @@ VolumeTable::PodUids VolumeTable::Remove(StorageKind kind, const ObjectKey& key)
       PodUids concerned = UsersOfClass(key.name);
       return classes_.erase(key.name) > 0 ? concerned : PodUids();
     }
+    case StorageKind::kNodeDrivers:
+      return SetLimits(key.name, {});
   }
   return {};
 }
@@ -142,7 +203,7 @@ VolumeTable::PodUids VolumeTable::Follow(const Pod& pod) {
     use.claims.push_back({pod.key.ns, one.Of(pod.key.name)});
     users_[use.claims.back()].insert(pod.uid);
   }
-  return RivalsOf(pod.uid, use);
+  return RivalsOf(pod.uid, use, fresh ? 2 : 0);
 }
 
 VolumeTable::PodUids VolumeTable::Forget(const PodUid& pod) {
@@ -156,7 +217,7 @@ VolumeTable::PodUids VolumeTable::Forget(const PodUid& pod) {
     users->second.erase(pod);
     if (users->second.empty()) users_.erase(users);
   }
-  return RivalsOf(pod, use);
+  return RivalsOf(pod, use, 1);
 }
 
 VolumeTable::PodUids VolumeTable::UsersOf(const ObjectKey& claim) const {
@@ -169,27 +230,49 @@ VolumeTable::PodUids VolumeTable::UsersOfClass(const std::string& storage_class)
   for (const auto& [key, users] : users_) {
     const auto claim = claims_.find(key);
     if (claim == claims_.end() || *claim->second.storage_class != storage_class) continue;
-    if (!claim->second.bound) Join(concerned, PodUids(users.begin(), users.end()));
+    if (!claim->second.bound) concerned.insert(concerned.end(), users.begin(), users.end());
   }
+  Join(concerned, {});
   return concerned;
 }
 
-VolumeTable::PodUids VolumeTable::UsersOfVolume(const Volume& volume) const {
+// Its volumes that claims may be bound to are others now.
+VolumeTable::PodUids VolumeTable::UsersOfPool(const std::string& storage_class) const {
+  const auto of = classes_.find(storage_class);
+  const bool looked_for = of != classes_.end() && LooksForVolumes(of->second);
+  return looked_for ? UsersOfClass(storage_class) : PodUids();
+}
+
+VolumeTable::PodUids VolumeTable::UsersOfClaimOf(const Volume& volume) const {
   const size_t slash = volume.claim.find('/');
+  if (slash == std::string::npos) return {};
+  return UsersOf({volume.claim.substr(0, slash), volume.claim.substr(slash + 1)});
+}
+
+VolumeTable::PodUids VolumeTable::UsersOfDrivers(const std::set<std::string>& drivers) const {
   PodUids concerned;
-  if (slash != std::string::npos)
-    concerned = UsersOf({volume.claim.substr(0, slash), volume.claim.substr(slash + 1)});
-  const auto of = classes_.find(*volume.storage_class);
-  if (of != classes_.end() && LooksForVolumes(of->second)) Join(concerned, UsersOfClass(of->first));
+  if (drivers.empty()) return concerned;
+  for (const auto& [key, users] : users_) {
+    const auto claim = claims_.find(key);
+    if (claim == claims_.end()) continue;
+    const std::string* driver = DriverOf(claim->second);
+    if (driver != nullptr && drivers.contains(*driver))
+      concerned.insert(concerned.end(), users.begin(), users.end());
+  }
+  Join(concerned, {});
   return concerned;
 }
 
-// Other pods that name a claim of this one's which only one pod may have.
-VolumeTable::PodUids VolumeTable::RivalsOf(const PodUid& pod, const Use& use) const {
+// Other pods that name a claim of this one's which only one pod may have, or which has `alone`
+// users now: it was, or is again, one pod's alone.
+VolumeTable::PodUids VolumeTable::RivalsOf(const PodUid& pod, const Use& use, size_t alone) const {
   PodUids rivals;
   for (const ObjectKey& key : use.claims) {
     const auto claim = claims_.find(key);
-    if (claim != claims_.end() && claim->second.single_pod) Join(rivals, UsersOf(claim->first));
+    const auto users = users_.find(key);
+    if (claim == claims_.end() || users == users_.end()) continue;
+    const bool shared = users->second.size() == alone;
+    if (claim->second.single_pod || shared) Join(rivals, UsersOf(key));
   }
   std::erase(rivals, pod);
   return rivals;
@@ -211,10 +294,12 @@ const Pod* VolumeTable::PodBefore(const Pod& pod, const ObjectKey& claim) const 
   return before;
 }
 
-VolumeTable::Needs VolumeTable::NeedsOf(const Pod& pod) const {
+VolumeTable::Needs VolumeTable::NeedsOf(const Pod& pod) {
   Needs needs;
   if (!readable_ || pod.volumes == nullptr || pod.terminal()) return needs;
+  std::set<std::string> seen;
   for (const ClaimUse& use : pod.volumes->claims) {
+    if (!seen.insert(use.Of(pod.key.name)).second) continue;
     const std::string why = Add(pod, use, needs);
     if (needs.bar.empty() && !why.empty()) needs.bar = "pod " + pod.key.name + ": " + why;
   }
@@ -222,10 +307,42 @@ VolumeTable::Needs VolumeTable::NeedsOf(const Pod& pod) const {
   needs.places.erase(std::unique(needs.places.begin(), needs.places.end()), needs.places.end());
   // What runs has its volumes.
   if (pod.bound()) needs.bar.clear();
+  std::vector<cluster::AttachedVolume>& attached = needs.demand.attached;
+  std::sort(attached.begin(), attached.end());
+  // One that is shared counts once.
+  const auto same = [](const auto& a, const auto& b) { return !a.shared_as.empty() && a == b; };
+  attached.erase(std::unique(attached.begin(), attached.end(), same), attached.end());
   return needs;
 }
 
-std::string VolumeTable::Add(const Pod& pod, const ClaimUse& use, Needs& needs) const {
+const std::string* VolumeTable::DriverOf(const Claim& claim) const {
+  if (const auto volume = volumes_.find(claim.volume); volume != volumes_.end())
+    return volume->second.driver.get();
+  const auto of = classes_.find(*claim.storage_class);
+  return of == classes_.end() ? nullptr : &of->second.provisioner;
+}
+
+bool VolumeTable::UsedByOthers(const Pod& pod, const ObjectKey& claim) const {
+  const auto users = users_.find(claim);
+  return users != users_.end() && users->second.size() > users->second.count(pod.uid);
+}
+
+void VolumeTable::AddAttached(const Pod& pod, const ObjectKey& key, const Claim& claim,
+                              Needs& needs) const {
+  const std::string* driver = limited_.empty() ? nullptr : DriverOf(claim);
+  if (driver == nullptr || !limited_.contains(*driver)) return;
+  const auto volume = volumes_.find(claim.volume);
+  const std::string handle = volume == volumes_.end() ? "" : volume->second.handle;
+  std::string shared_as;
+  if (!handle.empty()) {
+    shared_as = "volume " + handle;
+  } else if (UsedByOthers(pod, key)) {
+    shared_as = "claim " + key.ToString();
+  }
+  needs.demand.attached.push_back({*driver, std::move(shared_as)});
+}
+
+std::string VolumeTable::Add(const Pod& pod, const ClaimUse& use, Needs& needs) {
   const ObjectKey key{pod.key.ns, use.Of(pod.key.name)};
   const auto found = claims_.find(key);
   if (found == claims_.end()) {
@@ -235,6 +352,7 @@ std::string VolumeTable::Add(const Pod& pod, const ClaimUse& use, Needs& needs) 
   const Claim& claim = found->second;
   if (use.own && (claim.rest == nullptr || claim.rest->owner_pod != pod.uid.text()))
     return Named(key) + " was not created for the pod; delete it, so that it is made anew";
+  AddAttached(pod, key, claim, needs);
   if (claim.lost) {
     return Named(key) + " bound to non-existent persistentvolume \"" + claim.volume +
            "\"; delete the claim and create it again";
@@ -255,11 +373,12 @@ std::string VolumeTable::Add(const Pod& pod, const ClaimUse& use, Needs& needs) 
     return "pod has unbound immediate PersistentVolumeClaims: " + Named(key) +
            " waits for its volume; kubectl describe pvc " + key.name + " says why";
   }
-  return claim.volume.empty() ? AddUnbound(key, claim, needs) : std::string();
+  return claim.volume.empty() ? AddUnbound(pod, key, claim, needs) : std::string();
 }
 
 // Its volume is made, or chosen of those that there are, when the pod has its node.
-std::string VolumeTable::AddUnbound(const ObjectKey& key, const Claim& claim, Needs& needs) const {
+std::string VolumeTable::AddUnbound(const Pod& pod, const ObjectKey& key, const Claim& claim,
+                                    Needs& needs) {
   const StorageClass& of = classes_.at(*claim.storage_class);
   if (claim.rest != nullptr && !claim.rest->selected_node.empty()) {
     NodeSelectorTerm term;
@@ -269,18 +388,28 @@ std::string VolumeTable::AddUnbound(const ObjectKey& key, const Claim& claim, Ne
     return {};
   }
   if (!LooksForVolumes(of)) return {};
-  const std::string own = key.ToString();
+  const VolumePools::Wish wish = claim.rest == nullptr ? VolumePools::Wish() : claim.rest->wish;
+  const auto list = pools_.For(key.ToString(), of.name, wish);
   std::set<const Places*> places;
-  if (!of.places.empty()) places.insert(&of.places);
-  for (const auto& [name, volume] : volumes_) {
-    const bool free = volume.claim.empty() || volume.claim == own;
-    if (!free || *volume.storage_class != of.name) continue;
+  if (of.provisioner == cluster::kNoProvisioner) {
+    if (list->volumes.empty()) {
+      return "didn't find available persistent volumes to bind to " + Named(key) +
+             "; create one of class " + of.name +
+             (pools_.HasAny(of.name) ? " that suits it: size, selector, access modes, volumeMode"
+                                     : "");
+    }
+    // kube-scheduler takes the smallest claims first.
+    const auto at = std::upper_bound(needs.asked.begin(), needs.asked.end(), wish.terms.bytes);
+    auto& choices = needs.demand.choices;
+    choices.insert(choices.begin() + (at - needs.asked.begin()),
+                   {list, UsedByOthers(pod, key) ? key.ToString() : ""});
+    needs.asked.insert(at, wish.terms.bytes);
+  } else if (!of.places.empty()) {
+    places.insert(&of.places);
+  }
+  for (const cluster::FreeVolume& volume : list->volumes) {
     if (volume.places->empty()) return {};  // every node reaches that one
     places.insert(volume.places.get());
-  }
-  if (places.empty()) {
-    return "didn't find available persistent volumes to bind to " + Named(key) +
-           "; create one of class " + of.name;
   }
   needs.places.push_back(Merged(places));
   return {};
@@ -291,6 +420,14 @@ std::vector<StorageRecord> VolumeTable::All() const {
   for (const auto& [name, one] : classes_) all.emplace_back(one);
   for (const auto& [name, volume] : volumes_) {
     cluster::Volume told{name, *volume.storage_class, {}, *volume.places};
+    if (volume.driver != nullptr) told.driver = *volume.driver;
+    told.handle = volume.handle;
+    const VolumePools::Offer* offer = pools_.Find(told.storage_class, name);
+    told.phase = offer == nullptr ? cluster::Volume::Phase::kSpent : cluster::Volume::Phase::kFree;
+    if (offer != nullptr) {
+      told.terms = offer->terms;
+      told.labels = offer->labels;
+    }
     if (const size_t slash = volume.claim.find('/'); slash != std::string::npos)
       told.claim = {volume.claim.substr(0, slash), volume.claim.substr(slash + 1)};
     all.emplace_back(std::move(told));
@@ -303,6 +440,8 @@ std::vector<StorageRecord> VolumeTable::All() const {
     if (claim.rest != nullptr) {
       told.owner_pod = claim.rest->owner_pod;
       told.selected_node = claim.rest->selected_node;
+      told.terms = claim.rest->wish.terms;
+      told.selector = claim.rest->wish.selector;
     }
     told.bound = claim.bound;
     told.lost = claim.lost;
@@ -310,6 +449,7 @@ std::vector<StorageRecord> VolumeTable::All() const {
     told.single_pod = claim.single_pod;
     all.emplace_back(std::move(told));
   }
+  for (const auto& [node, limits] : limits_) all.emplace_back(cluster::NodeDrivers{node, limits});
   return all;
 }
 

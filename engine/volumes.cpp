@@ -21,6 +21,7 @@ void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods, Time now
     const Pod* known = state.cluster.FindPod(uid);
     if (known == nullptr) continue;
     const std::shared_ptr<const cluster::PodSpec> before = known->spec;
+    const std::shared_ptr<const cluster::VolumeDemand> demand = known->volume_demand();
     const bool awaited = known->awaits_volumes();
     Pod pod = AsDeclared(*known);
     pod.resource_version = 0;
@@ -28,9 +29,19 @@ void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods, Time now
     const Pod* now_known = state.cluster.FindPod(uid);
     Gang* gang = state.members.Find(uid).gang;
     if (gang == nullptr || now_known == nullptr) continue;
-    if (now_known->spec == before && now_known->awaits_volumes() == awaited) continue;
+    if (now_known->spec == before && now_known->awaits_volumes() == awaited &&
+        SameDemand(now_known->volume_demand(), demand))
+      continue;
     PendingQueue::ForgetTry(*gang);  // it asks for something else now
     state.work.Touch(*gang);
+  }
+}
+
+// How many volumes the node takes is part of its record.
+void CompleteNode(EngineState& state, const std::string& name) {
+  if (const cluster::Node* known = state.cluster.FindNode(name)) {
+    const cluster::Node node = *known;
+    ApplyNode(state, node);
   }
 }
 
@@ -38,11 +49,14 @@ void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods, Time now
 
 void ApplyStorage(EngineState& state, const cluster::StorageRecord& record, Time now) {
   CompleteAnew(state, state.volumes.Upsert(record), now);
+  if (const auto* drivers = std::get_if<cluster::NodeDrivers>(&record))
+    CompleteNode(state, drivers->node);
   NoteChange(state);
 }
 
 void RemoveStorage(EngineState& state, const StorageRemoved& removed, Time now) {
   CompleteAnew(state, state.volumes.Remove(removed.kind, removed.key), now);
+  if (removed.kind == cluster::StorageKind::kNodeDrivers) CompleteNode(state, removed.key.name);
   NoteChange(state);
 }
 
@@ -56,6 +70,8 @@ void CompleteSpec(EngineState& state, Pod& pod) {
   if (pod.volumes == nullptr) return;
   VolumeTable::Needs needs = state.volumes.NeedsOf(pod);
   cluster::PodVolumes volumes{pod.volumes->claims, nullptr, std::move(needs.bar)};
+  if (!needs.demand.none())
+    volumes.demand = std::make_shared<const cluster::VolumeDemand>(std::move(needs.demand));
   if (!needs.places.empty()) {
     auto whole = std::make_shared<cluster::PodSpec>(*pod.spec);
     whole->constraints.volume_places = std::move(needs.places);

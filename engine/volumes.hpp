@@ -1,5 +1,6 @@
-// Volumes: what pods need because of their claims becomes a part of what they ask for (internal to
-// engine/). Facts about claims, volumes and classes touch the pods that they concern, no others.
+// Volumes: what pods need because of their claims becomes a part of what they ask for, and how many
+// volumes a node takes a part of its record (internal to engine/). Facts about claims, volumes,
+// classes and drivers touch the pods and nodes that they concern, no others.
 #pragma once
 
 #include "engine/facts.hpp"

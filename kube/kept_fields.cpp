@@ -358,7 +358,7 @@ constexpr Kept kSliceSpec[] = {Value("driver"), Object("pool", kSlicePool), Valu
 constexpr Kept kResourceSlice[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
                                    Object("spec", kSliceSpec)};
 
-// PersistentVolumeClaims, PersistentVolumes, StorageClasses (storage_kinds.cpp).
+// PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes (storage_kinds.cpp).
 constexpr Kept kPodOwner[] = {Value("kind"), Value("uid"), Value("controller")};
 constexpr Kept kClaimAnnotations[] = {Value("volume.kubernetes.io/selected-node"),
                                       Value("pv.kubernetes.io/bind-completed")};
@@ -370,17 +370,32 @@ constexpr Kept kClaimMeta[] = {kName,
                                kDeleted,
                                Object("annotations", kClaimAnnotations),
                                List("ownerReferences", kPodOwner)};
-constexpr Kept kClaimSpec[] = {Value("volumeName"), Value("storageClassName"),
-                               Values("accessModes")};
+constexpr Kept kStorageAmount[] = {Value("storage")};
+constexpr Kept kClaimAmounts[] = {Object("requests", kStorageAmount)};
+constexpr Kept kClaimSpec[] = {Value("volumeName"),
+                               Value("storageClassName"),
+                               Values("accessModes"),
+                               Value("volumeMode"),
+                               Value("volumeAttributesClassName"),
+                               Object("resources", kClaimAmounts),
+                               Object("selector", kLabelSelector)};
 constexpr Kept kClaimStatus[] = {Value("phase")};
 constexpr Kept kVolumeClaim[] = {kKind, kApiVersion, Object("metadata", kClaimMeta),
                                  Object("spec", kClaimSpec), Object("status", kClaimStatus)};
 constexpr Kept kClaimRef[] = {kNamespace, kName};
 constexpr Kept kVolumeAffinity[] = {Object("required", kTerms)};
-constexpr Kept kVolumeSpec[] = {Value("storageClassName"), Object("claimRef", kClaimRef),
-                                Object("nodeAffinity", kVolumeAffinity)};
-constexpr Kept kVolume[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
-                            Object("spec", kVolumeSpec)};
+constexpr Kept kVolumeCsi[] = {Value("driver"), Value("volumeHandle")};
+constexpr Kept kVolumeSpec[] = {Value("storageClassName"),
+                                Object("claimRef", kClaimRef),
+                                Object("nodeAffinity", kVolumeAffinity),
+                                Object("capacity", kStorageAmount),
+                                Values("accessModes"),
+                                Value("volumeMode"),
+                                Value("volumeAttributesClassName"),
+                                Object("csi", kVolumeCsi)};
+constexpr Kept kVolumeMeta[] = {kName, kUid, kVersion, kCreated, kDeleted, Map("labels")};
+constexpr Kept kVolume[] = {kKind, kApiVersion, Object("metadata", kVolumeMeta),
+                            Object("spec", kVolumeSpec), Object("status", kClaimStatus)};
 constexpr Kept kAllowedLabel[] = {Value("key"), Values("values")};
 constexpr Kept kAllowedTopology[] = {List("matchLabelExpressions", kAllowedLabel)};
 constexpr Kept kStorageClass[] = {kKind,
@@ -389,6 +404,11 @@ constexpr Kept kStorageClass[] = {kKind,
                                   Value("provisioner"),
                                   Value("volumeBindingMode"),
                                   List("allowedTopologies", kAllowedTopology)};
+constexpr Kept kDriverAllocatable[] = {Value("count")};
+constexpr Kept kNodeDriver[] = {kName, Object("allocatable", kDriverAllocatable)};
+constexpr Kept kNodeDriversSpec[] = {List("drivers", kNodeDriver)};
+constexpr Kept kNodeDrivers[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                                 Object("spec", kNodeDriversSpec)};
 
 // What a message says more than this is of no use in a log.
 constexpr size_t kMessage = size_t{64} << 10;
@@ -414,6 +434,7 @@ std::span<const Kept> ProvisioningRequestFields() { return kProvisioningRequest;
 std::span<const Kept> VolumeClaimFields() { return kVolumeClaim; }
 std::span<const Kept> VolumeFields() { return kVolume; }
 std::span<const Kept> StorageClassFields() { return kStorageClass; }
+std::span<const Kept> NodeDriversFields() { return kNodeDrivers; }
 std::span<const Kept> IdentityFields() { return kIdentity; }
 std::span<const Kept> StatusFields() { return kStatus; }
 

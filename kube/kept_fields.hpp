@@ -28,6 +28,7 @@ std::span<const Kept> ProvisioningRequestFields();
 std::span<const Kept> VolumeClaimFields();
 std::span<const Kept> VolumeFields();
 std::span<const Kept> StorageClassFields();
+std::span<const Kept> NodeDriversFields();
 
 // Who an object is, of whatever kind.
 std::span<const Kept> IdentityFields();

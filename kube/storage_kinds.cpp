@@ -1,4 +1,4 @@
-// What of PersistentVolumeClaims, PersistentVolumes and StorageClasses says which nodes
+// What of PersistentVolumeClaims, PersistentVolumes, StorageClasses and CSINodes says which nodes
 // may take a pod, and how they are read.
 #include "kube/storage_kinds.hpp"
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cluster/check.hpp"
+#include "cluster/quantity.hpp"
 #include "kube/json_view.hpp"
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
@@ -30,6 +31,7 @@ constexpr StorageKindNames kKinds[] = {
     {StorageKind::kVolume, "PersistentVolume", "persistentvolumes", "/api/v1/persistentvolumes"},
     {StorageKind::kClass, "StorageClass", "storageclasses",
      "/apis/storage.k8s.io/v1/storageclasses"},
+    {StorageKind::kNodeDrivers, "CSINode", "csinodes", "/apis/storage.k8s.io/v1/csinodes"},
 };
 
 const StorageKindNames& NamesOf(StorageKind kind) {
@@ -46,9 +48,11 @@ std::span<const Kept> FieldsOf(StorageKind kind) {
     case StorageKind::kVolume:
       return VolumeFields();
     case StorageKind::kClass:
+      return StorageClassFields();
+    case StorageKind::kNodeDrivers:
       break;
   }
-  return StorageClassFields();
+  return NodeDriversFields();
 }
 
 // The pod that controls it.
@@ -60,6 +64,32 @@ std::string OwnerPod(const JsonView& metadata) {
       uid = owner.Get("uid").Text();
   });
   return uid;
+}
+
+// Of a claim's request and of a volume's capacity alike. What cannot be read is 0.
+int64_t ReadBytes(const JsonView& amounts) {
+  const JsonView storage = amounts.Get("storage");
+  const std::string text = storage.QuantityText();
+  if (const auto whole = cluster::ParseCount(text); whole.ok()) return *whole;
+  const auto memory = cluster::ParseMemory(text, cluster::Round::kUp);
+  constexpr int64_t kBytesPerMiB = int64_t{1} << 20;
+  return memory.ok() ? memory->value() * kBytesPerMiB : 0;
+}
+
+// `spec` of either; but for how large it is.
+cluster::VolumeTerms ReadTerms(const JsonView& spec) {
+  cluster::VolumeTerms terms;
+  const JsonView modes = spec.Get("accessModes");
+  modes.Items([&](const JsonView& given) {
+    const std::string_view mode = given.Text();
+    if (mode == "ReadWriteOnce") terms.modes |= cluster::kOneNode;
+    if (mode == "ReadOnlyMany") terms.modes |= cluster::kManyRead;
+    if (mode == "ReadWriteMany") terms.modes |= cluster::kManyWrite;
+    if (mode == "ReadWriteOncePod") terms.modes |= cluster::kOnePod;
+  });
+  terms.block = spec.Get("volumeMode").Text() == "Block";
+  terms.attributes_class = spec.Get("volumeAttributesClassName").Text();
+  return terms;
 }
 
 cluster::VolumeClaim ReadClaim(const JsonView& object, const ObjectMeta& meta) {
@@ -78,11 +108,22 @@ cluster::VolumeClaim ReadClaim(const JsonView& object, const ObjectMeta& meta) {
   claim.storage_class = spec.Get("storageClassName").Text();
   claim.bound = !claim.volume.empty() && (completed.present() || phase == "Bound");
   claim.lost = phase == "Lost";
-  const JsonView modes = spec.Get("accessModes");
-  modes.Items([&](const JsonView& mode) {
-    if (mode.Text() == "ReadWriteOncePod") claim.single_pod = true;
-  });
+  claim.terms = ReadTerms(spec);
+  claim.single_pod = (claim.terms.modes & cluster::kOnePod) != 0;
+  const JsonView resources = spec.Get("resources");
+  claim.terms.bytes = ReadBytes(resources.Get("requests"));
+  const JsonView selector = spec.Get("selector");
+  if (selector.present()) claim.selector = ReadLabelSelector(selector);
   return claim;
+}
+
+// A volume that the controller has not seen yet has no phase, or waits for it.
+cluster::Volume::Phase PhaseOf(std::string_view phase, bool claimed, bool deleting) {
+  using Phase = cluster::Volume::Phase;
+  if (deleting) return Phase::kSpent;
+  if (phase == "Bound") return Phase::kBound;
+  const bool ready = phase.empty() || phase == "Available" || (claimed && phase == "Pending");
+  return ready ? Phase::kFree : Phase::kSpent;
 }
 
 cluster::Volume ReadVolume(const JsonView& object, const ObjectMeta& meta) {
@@ -97,6 +138,17 @@ cluster::Volume ReadVolume(const JsonView& object, const ObjectMeta& meta) {
     volume.claim = {std::string(claim.Get("namespace").Text()),
                     std::string(claim.Get("name").Text())};
   volume.places = ReadNodeSelectorTerms(required.Get("nodeSelectorTerms"));
+  const JsonView status = object.Get("status");
+  volume.phase = PhaseOf(status.Get("phase").Text(), claim.present(), meta.deleting);
+  volume.terms = ReadTerms(spec);
+  volume.terms.bytes = ReadBytes(spec.Get("capacity"));
+  const JsonView metadata = object.Get("metadata");
+  const JsonView labels = metadata.Get("labels");
+  volume.labels = labels.TextMap();
+  const JsonView csi = spec.Get("csi");
+  volume.driver = csi.Get("driver").Text();
+  if ((volume.terms.modes & (cluster::kManyRead | cluster::kManyWrite)) != 0)
+    volume.handle = csi.Get("volumeHandle").Text();
   return volume;
 }
 
@@ -122,6 +174,23 @@ cluster::StorageClass ReadClass(const JsonView& object, const ObjectMeta& meta) 
   return one;
 }
 
+// Drivers that do not say how many volumes the node takes are none.
+cluster::NodeDrivers ReadNodeDrivers(const JsonView& object, const ObjectMeta& meta) {
+  cluster::NodeDrivers read;
+  read.node = meta.key.name;
+  const JsonView spec = object.Get("spec");
+  const JsonView drivers = spec.Get("drivers");
+  drivers.Items([&](const JsonView& driver) {
+    const JsonView allocatable = driver.Get("allocatable");
+    const JsonView count = allocatable.Get("count");
+    if (!count.present()) return;
+    const JsonView name = driver.Get("name");
+    read.limits.push_back({std::string(name.RequiredText()), count.Integer(0, 0, INT32_MAX)});
+  });
+  std::sort(read.limits.begin(), read.limits.end());
+  return read;
+}
+
 }  // namespace
 
 std::span<const StorageKindNames> StorageKinds() { return kKinds; }
@@ -135,6 +204,7 @@ std::optional<StorageKind> FindStorageKind(std::string_view object) {
 ObjectKey KeyOf(const StorageRecord& record) {
   if (const auto* claim = std::get_if<cluster::VolumeClaim>(&record)) return claim->key;
   if (const auto* volume = std::get_if<cluster::Volume>(&record)) return {"", volume->name};
+  if (const auto* drivers = std::get_if<cluster::NodeDrivers>(&record)) return {"", drivers->node};
   return {"", std::get<cluster::StorageClass>(record).name};
 }
 
@@ -155,6 +225,9 @@ Result<StorageRecord> DecodeStorage(StorageKind kind, const JsonNode& json,
       break;
     case StorageKind::kClass:
       record = ReadClass(object, meta);
+      break;
+    case StorageKind::kNodeDrivers:
+      record = ReadNodeDrivers(object, meta);
       break;
   }
   if (!problems.none()) return problems.first();

@@ -1,5 +1,6 @@
-// Storage kinds: PersistentVolumeClaims, PersistentVolumes and StorageClasses, which every API
-// server serves, and what Muster may be forbidden to read. Pure functions, for any thread.
+// Storage kinds: PersistentVolumeClaims, PersistentVolumes, StorageClasses and CSINodes, which
+// every API server serves, and what Muster may be forbidden to read. Pure functions, for any
+// thread.
 #pragma once
 
 #include <optional>

@@ -161,6 +161,9 @@ int64_t& CounterOf(What what, Shortage& shortage) {
       return shortage.memory;
     case What::kNamed:
       return shortage.named;
+    case What::kAttachLimit:
+    case What::kNoVolumeLeft:
+      return shortage.volumes;
     case What::kPorts:
     case What::kSpread:
     case What::kNoSpreadLabel:

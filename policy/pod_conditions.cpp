@@ -15,6 +15,9 @@ using cluster::PodTerm;
 using cluster::PodUid;
 using cluster::SpreadRule;
 
+PodConditions::PodConditions(cluster::Transaction& tx)
+    : tx_(tx), field_(tx.base().pods()), volumes_(tx) {}
+
 std::unique_ptr<PodConditions> PodConditions::Of(cluster::Transaction& tx,
                                                  const std::vector<Demand>& demands) {
   const auto unknown = [](const Demand& demand) { return demand.face == nullptr; };
@@ -23,9 +26,14 @@ std::unique_ptr<PodConditions> PodConditions::Of(cluster::Transaction& tx,
   std::unique_ptr<PodConditions> conditions(new PodConditions(tx));
   for (const Demand& demand : demands) conditions->asking_.insert(demand.pod);
   const bool guarded = conditions->FindGuards(demands);
+  VolumeConditions& volumes = conditions->volumes_;
+  for (const Demand& demand : demands) volumes.AskFor(*demand.face);
+  if (volumes.asked()) {
+    conditions->EachPod([&](const PodFace& face, NodeIndex node) { volumes.Apply(face, node, 1); });
+  }
   const bool ruled = std::any_of(demands.begin(), demands.end(),
                                  [](const Demand& demand) { return !demand.spec->rules.none(); });
-  if (!guarded && !ruled) return nullptr;
+  if (!guarded && !ruled && !volumes.asked()) return nullptr;
   return conditions;
 }
 
@@ -211,6 +219,7 @@ void PodConditions::Apply(const PodFace& face, NodeIndex node, int64_t sign) {
   }
   for (auto& [key, kind] : kinds_) CountIn(kind, face, node, sign);
   CountGuards(face, node, sign);
+  volumes_.Apply(face, node, sign);
 }
 
 void PodConditions::Follow() {
@@ -312,6 +321,8 @@ bool PodConditions::GuardedOff(const PodFace& face, NodeIndex node) {
 
 PodConditions::Bar PodConditions::BarOn(const Kind& kind, const PodFace& face, NodeIndex node) {
   if (!PortsFree(face, node)) return Bar::kPorts;
+  if (!volumes_.Attach(face, node)) return Bar::kAttachLimit;
+  if (!volumes_.Bind(face, node)) return Bar::kNoVolumeLeft;
   if (const Bar spread = SpreadBar(kind, face, node); spread != Bar::kNone) return spread;
   if (!kind.affinity.empty() && !Together(kind, face, node)) return Bar::kAffinity;
   if (Crowded(kind, node)) return Bar::kAntiAffinity;
@@ -343,6 +354,7 @@ std::vector<NodeIndex> PodConditions::ClosedTo(const Demand& demand) {
 
 bool PodConditions::Alike(const Demand& a, const Demand& b) {
   if (a.face->ns != b.face->ns) return false;
+  if (!SameDemand(a.face->volumes, b.face->volumes)) return false;
   if (a.face->labels == b.face->labels) return true;
   const auto same = [&](const PodTerm& term) {
     return Meant(term, *a.face) == Meant(term, *b.face);

@@ -1,17 +1,15 @@
 // PodConditions: what pods demand of the pods around them, as kube-scheduler's NodePorts,
-// InterPodAffinity and PodTopologySpread judge it: among the pods of a transaction, those that it
-// places and without those that it evicts (internal to policy/).
+// InterPodAffinity and PodTopologySpread judge it, and their volumes (volume_conditions.hpp), among
+// the pods of a transaction (internal to policy/).
 //
 // 1. The members of a gang are seen together: each placed one counts for the next, in the order of
 //    placing. A member that finds nobody yet may be the first of its affinity.
 // 2. What holds when a member is placed may not hold any more when the last one is: kube-scheduler
-//    does not ask either. Whether a whole placement can be started one pod after the other is what
-//    the order of placing shows.
+//    does not ask either. The order of placing shows whether all can be started one by one.
 // 3. Numbers follow the transaction: nothing has to be told when it is rolled back.
 //
 // The best nodes that a search remembers by shape and chunk do not know of it: what it bars is
-// excluded for one member, beside what its demand excludes. So gangs to which no rule applies pay
-// nothing, and there is no PodConditions for them.
+// excluded for one member, beside what its demand excludes. Gangs without rules pay nothing.
 //
 // One thread, one PlaceGang call.
 #pragma once
@@ -28,6 +26,7 @@
 #include "cluster/pod_field.hpp"
 #include "cluster/transaction.hpp"
 #include "policy/gang_request.hpp"
+#include "policy/volume_conditions.hpp"
 
 namespace muster::policy {
 
@@ -37,6 +36,8 @@ class PodConditions {
   enum class Bar {
     kNone,
     kPorts,
+    kAttachLimit,
+    kNoVolumeLeft,
     kNoSpreadLabel,
     kSpread,
     kOthersAntiAffinity,
@@ -64,7 +65,6 @@ class PodConditions {
 
  private:
   using Counts = std::vector<int64_t>;  // by number of the key's value
-
   // The values of one label on nodes.
   struct Domains {
     std::vector<int32_t> of;  // by node; -1: it has no such label
@@ -107,7 +107,7 @@ class PodConditions {
   };
   using Faces = std::vector<const cluster::PodFace*>;
 
-  explicit PodConditions(cluster::Transaction& tx) : tx_(tx), field_(tx.base().pods()) {}
+  explicit PodConditions(cluster::Transaction& tx);
 
   const Domains& DomainsOf(const std::string& key);
   bool Meant(const cluster::PodTerm& term, const cluster::PodFace& face) const;
@@ -138,7 +138,8 @@ class PodConditions {
   cluster::Transaction& tx_;
   std::shared_ptr<const cluster::PodField> field_;  // null: nobody
   std::unordered_set<cluster::PodUid> asking_;      // the demands'; where they were is no matter
-  std::map<std::string, Domains> domains_;          // by label
+  VolumeConditions volumes_;
+  std::map<std::string, Domains> domains_;  // by label
   std::map<std::pair<const cluster::PodSpec*, std::string>, Kind> kinds_;
   std::map<cluster::PodTerm, Guard> guards_;  // those that mean a demand
   std::unordered_map<cluster::PodUid, std::vector<const Guard*>> meant_by_;

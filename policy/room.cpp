@@ -87,6 +87,10 @@ std::optional<Cause::What> RuleAgainst(const Search& search, const Shape& shape,
     case Bar::kNone:
     case Bar::kPorts:
       break;
+    case Bar::kAttachLimit:
+      return Cause::What::kAttachLimit;
+    case Bar::kNoVolumeLeft:
+      return Cause::What::kNoVolumeLeft;
     case Bar::kNoSpreadLabel:
       return Cause::What::kNoSpreadLabel;
     case Bar::kSpread:

@@ -24,6 +24,7 @@ namespace muster::policy {
 //   kPodSlots, kChannels
 //   kPorts, kSpread, kNoSpreadLabel, kPodAffinity, kPodAntiAffinity, kOthersAntiAffinity
 //                what kube-scheduler's NodePorts, PodTopologySpread and InterPodAffinity say
+//   kAttachLimit, kNoVolumeLeft   likewise NodeVolumeLimits and VolumeBinding
 //   kCpu, kMemory         less than the pod asks for is free
 //   kNamed       `name`: a resource of which there is too little
 //   kNoGpus, kOtherGpus   the node has none, or none that can serve the pod; then `name` is what
@@ -41,6 +42,8 @@ struct Cause {
     kKept,
     kExcluded,
     kPorts,
+    kAttachLimit,
+    kNoVolumeLeft,
     kSpread,
     kNoSpreadLabel,
     kPodAffinity,
@@ -103,6 +106,7 @@ struct Shortage {
   int64_t memory = 0;
   int64_t named = 0;      // of a resource that has but its name
   int64_t pod_rules = 0;  // host ports, pod (anti-)affinity, topology spread
+  int64_t volumes = 0;    // no more can be attached, or none is left for a claim
   int64_t pod_slots = 0;
   int64_t channels = 0;     // another pod has the node's channel of a ComputeDomain
   int64_t gpus = 0;         // too few free GPUs on the node, in total

@@ -45,6 +45,10 @@ const char* ToString(Fit fit) {
       return "node(s) didn't match Pod's node affinity/selector";
     case Fit::kVolumes:
       return "node(s) had volume node affinity conflict";
+    case Fit::kAttachLimit:
+      return "node(s) exceed max volume count";
+    case Fit::kNoVolumeLeft:
+      return "node(s) didn't find available persistent volumes to bind";
     case Fit::kPods:
       return "Too many pods";
     case Fit::kCpu:
@@ -149,7 +153,7 @@ void SchedulerCache::Hold(const cluster::Pod& pod, const std::string& node) {
     Count(pod, -1);
   }
   Count(pod, 1);
-  volumes_.Hold(pod);
+  volumes_.Hold(pod, infos_[index]->record == nullptr ? nullptr : &infos_[index]->record->node);
   at->second = {index, Request(*pod.spec), pod};
   infos_[index]->requested += at->second.request;
 }
@@ -201,8 +205,24 @@ Fit SchedulerCache::Check(const cluster::Pod& pod, const NodeInfo& node) const {
   expected += node.requested;
   Fit fits = CheckAmounts(request, node.allocatable, expected);
   if (fits == Fit::kFits) fits = CheckAmounts(request, node.allocatable, node.requested);
+  if (fits == Fit::kFits && pod.volumes != nullptr && volumes_.any())
+    fits = CheckVolumes(pod, node);
   if (fits != Fit::kFits || (ruled_ == 0 && pod.spec->rules.none())) return fits;
   return CheckPodsAround(pod, node);
+}
+
+Fit SchedulerCache::CheckVolumes(const cluster::Pod& pod, const NodeInfo& node) const {
+  std::vector<const cluster::Pod*> there;
+  for (const auto& [uid, held] : held_) {
+    if (infos_[held.node].get() == &node && uid != pod.uid) there.push_back(&held.record);
+  }
+  const cluster::Node& record = node.record->node;
+  if (!volumes_.Attaches(pod, record, there)) return Fit::kAttachLimit;
+  for (const NodeInfo::Nominated& one : node.nominated) {
+    if (one.priority >= pod.spec->priority && one.pod != pod.uid) there.push_back(&one.record);
+  }
+  if (!volumes_.Attaches(pod, record, there)) return Fit::kAttachLimit;
+  return volumes_.Binds(pod, record) ? Fit::kFits : Fit::kNoVolumeLeft;
 }
 
 Fit SchedulerCache::CheckPodsAround(const cluster::Pod& pod, const NodeInfo& node) const {

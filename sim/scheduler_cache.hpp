@@ -52,6 +52,8 @@ enum class Fit {
   kTaints,
   kAffinity,
   kVolumes,
+  kAttachLimit,
+  kNoVolumeLeft,
   kPods,
   kCpu,
   kMemory,
@@ -64,7 +66,7 @@ enum class Fit {
   kPodAntiAffinity,
   kExistingAntiAffinity
 };
-inline constexpr int kFitKinds = 18;
+inline constexpr int kFitKinds = 20;
 // As in kube-scheduler's messages ("Insufficient cpu").
 const char* ToString(Fit fit);
 
@@ -117,6 +119,8 @@ class SchedulerCache {
     Amounts request;
     cluster::Pod record;
   };
+  // NodeVolumeLimits and VolumeBinding, likewise.
+  Fit CheckVolumes(const cluster::Pod& pod, const NodeInfo& node) const;
   // CheckPods with those that are there, and with those nominated too.
   Fit CheckPodsAround(const cluster::Pod& pod, const NodeInfo& node) const;
   void Count(const cluster::Pod& pod, int sign) { ruled_ += pod.spec->rules.none() ? 0 : sign; }

@@ -42,6 +42,8 @@ void VolumeRules::OnStorage(Change change, const OtherRecord& record) {
       return Keep(volumes_, record.key.name, *record.storage, gone);
     case cluster::StorageKind::kClass:
       return Keep(classes_, record.key.name, *record.storage, gone);
+    case cluster::StorageKind::kNodeDrivers:
+      return Keep(drivers_, record.key.name, *record.storage, gone);
   }
 }
 
@@ -53,11 +55,17 @@ VolumeRules::Claims VolumeRules::ClaimsOf(const Pod& pod) {
   return claims;
 }
 
-void VolumeRules::Hold(const Pod& pod) {
-  if (pod.volumes != nullptr) held_[pod.uid] = ClaimsOf(pod);
+void VolumeRules::Hold(const Pod& pod, const Node* node) {
+  if (pod.volumes == nullptr) return;
+  held_[pod.uid] = ClaimsOf(pod);
+  if (node == nullptr || assumed_.contains(pod.uid)) return;
+  if (std::optional<Matches> found = Match(pod, *node)) assumed_[pod.uid] = *std::move(found);
 }
 
-void VolumeRules::Release(const cluster::PodUid& pod) { held_.erase(pod); }
+void VolumeRules::Release(const cluster::PodUid& pod) {
+  held_.erase(pod);
+  assumed_.erase(pod);
+}
 
 std::string VolumeRules::Refuses(const Pod& pod) const {
   if (!any_) return "";
@@ -91,7 +99,6 @@ bool VolumeRules::Reaches(const Pod& pod, const Node& node) const {
   if (!any_) return true;
   for (const ObjectKey& key : ClaimsOf(pod)) {
     const VolumeClaim& claim = claims_.at(key);
-    if (!claim.bound && !ReachesUnbound(claim, node)) return false;
     if (!claim.bound) continue;
     const std::vector<NodeSelectorTerm>& places = volumes_.at(claim.volume).places;
     if (!places.empty() && !AnyMatches(places, node)) return false;
@@ -99,17 +106,108 @@ bool VolumeRules::Reaches(const Pod& pod, const Node& node) const {
   return true;
 }
 
-// A volume that is there is taken before one is made.
-bool VolumeRules::ReachesUnbound(const VolumeClaim& claim, const Node& node) const {
-  if (!claim.selected_node.empty() && claim.selected_node != node.name) return false;
+bool VolumeRules::Binds(const Pod& pod, const Node& node) const {
+  return !any_ || Match(pod, node).has_value();
+}
+
+std::string VolumeRules::Find(const VolumeClaim& claim, const Node& node,
+                              const Matches& chosen) const {
+  const auto is_in = [](const Matches& matches, const std::string& volume) {
+    return std::any_of(matches.begin(), matches.end(),
+                       [&](const auto& match) { return match.second == volume; });
+  };
+  const cluster::Volume* smallest = nullptr;
   for (const auto& [name, volume] : volumes_) {
-    const bool free = volume.claim.name.empty() || volume.claim == claim.key;
-    if (!free || volume.storage_class != claim.storage_class) continue;
-    if (volume.places.empty() || AnyMatches(volume.places, node)) return true;
+    if (volume.storage_class != claim.storage_class || is_in(chosen, name)) continue;
+    bool elsewhere = false;
+    bool own = volume.claim == claim.key;
+    for (const auto& [uid, matches] : assumed_) {
+      const auto match = matches.find(claim.key);
+      const bool its = match != matches.end() && match->second == name;
+      own = own || its;
+      elsewhere = elsewhere || (!its && is_in(matches, name));
+    }
+    if (elsewhere || (!volume.claim.name.empty() && !own)) continue;
+    if (volume.terms.bytes < claim.terms.bytes || volume.terms.block != claim.terms.block ||
+        volume.terms.attributes_class != claim.terms.attributes_class ||
+        volume.phase == cluster::Volume::Phase::kSpent)
+      continue;
+    const bool near = volume.places.empty() || AnyMatches(volume.places, node);
+    if (own) return near ? name : "";
+    if (!near || volume.phase != cluster::Volume::Phase::kFree) continue;
+    bool suits = (volume.terms.modes & claim.terms.modes) == claim.terms.modes;
+    for (const cluster::SelectorRequirement& one : claim.selector)
+      suits = suits && cluster::Matches(one, volume.labels);
+    if (suits && (smallest == nullptr || volume.terms.bytes < smallest->terms.bytes))
+      smallest = &volume;
   }
-  const cluster::StorageClass& of = classes_.at(claim.storage_class);
-  if (of.provisioner.empty() || of.provisioner == cluster::kNoProvisioner) return false;
-  return of.places.empty() || AnyMatches(of.places, node);
+  return smallest == nullptr ? "" : smallest->name;
+}
+
+std::optional<VolumeRules::Matches> VolumeRules::Match(const Pod& pod, const Node& node) const {
+  Matches chosen;
+  std::vector<const VolumeClaim*> wanted;
+  for (const ObjectKey& key : ClaimsOf(pod)) {
+    const auto claim = claims_.find(key);
+    if (claim == claims_.end()) return std::nullopt;
+    if (!claim->second.bound) wanted.push_back(&claim->second);
+  }
+  std::stable_sort(wanted.begin(), wanted.end(), [](const VolumeClaim* a, const VolumeClaim* b) {
+    return a->terms.bytes < b->terms.bytes;
+  });
+  for (const VolumeClaim* claim : wanted) {
+    if (!claim->selected_node.empty()) {
+      if (claim->selected_node != node.name) return std::nullopt;
+      continue;
+    }
+    if (std::string volume = Find(*claim, node, chosen); !volume.empty()) {
+      chosen[claim->key] = std::move(volume);
+      continue;
+    }
+    const auto of = classes_.find(claim->storage_class);
+    if (of == classes_.end() || of->second.provisioner.empty() ||
+        of->second.provisioner == cluster::kNoProvisioner)
+      return std::nullopt;
+    if (!of->second.places.empty() && !AnyMatches(of->second.places, node)) return std::nullopt;
+  }
+  return chosen;
+}
+
+std::map<std::string, std::string> VolumeRules::AttachmentsOf(const Pod& pod) const {
+  std::map<std::string, std::string> attachments;
+  for (const ObjectKey& key : ClaimsOf(pod)) {
+    const auto claim = claims_.find(key);
+    if (claim == claims_.end()) continue;
+    const auto volume = volumes_.find(claim->second.volume);
+    if (volume != volumes_.end()) {
+      const std::string& driver = volume->second.driver;
+      const std::string& handle = volume->second.handle;
+      if (!driver.empty())
+        attachments[driver + "/" + (handle.empty() ? volume->first : "h/" + handle)] = driver;
+      continue;
+    }
+    const auto of = classes_.find(claim->second.storage_class);
+    if (of == classes_.end()) continue;
+    attachments["new/" + key.ns + "/" + key.name] = of->second.provisioner;
+  }
+  return attachments;
+}
+
+bool VolumeRules::Attaches(const Pod& pod, const Node& node,
+                           const std::vector<const Pod*>& there) const {
+  const auto limits = drivers_.find(node.name);
+  if (limits == drivers_.end()) return true;
+  std::map<std::string, std::string> fresh = AttachmentsOf(pod);
+  std::map<std::string, std::string> attached;
+  for (const Pod* other : there) attached.merge(AttachmentsOf(*other));
+  for (const auto& [volume, driver] : attached) fresh.erase(volume);
+  for (const cluster::AttachLimit& limit : limits->second.limits) {
+    const auto of_it = [&](const auto& entry) { return entry.second == limit.driver; };
+    const auto more = std::count_if(fresh.begin(), fresh.end(), of_it);
+    const auto has = std::count_if(attached.begin(), attached.end(), of_it);
+    if (more > 0 && has + more > limit.count) return false;
+  }
+  return true;
 }
 
 }  // namespace muster::sim

@@ -223,7 +223,7 @@ Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& w
   return Error{Code::kInvalidArgument,
                "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, PriorityClass, "
                "NodeResourceTopology, ComputeDomain, ResourceSlice, PersistentVolumeClaim, "
-               "PersistentVolume or StorageClass, found \"" +
+               "PersistentVolume, StorageClass or CSINode, found \"" +
                    kind + "\"",
                "kind"};
 }

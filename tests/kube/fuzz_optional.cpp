@@ -56,6 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       kube::StorageResource(muster::cluster::StorageKind::kClaim),
       kube::StorageResource(muster::cluster::StorageKind::kVolume),
       kube::StorageResource(muster::cluster::StorageKind::kClass),
+      kube::StorageResource(muster::cluster::StorageKind::kNodeDrivers),
   };
   kube::NodeParts parts;
   parts.Join(kube::NodeWithGpus(), false);

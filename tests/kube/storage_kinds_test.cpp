@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "kube/kept_object.hpp"
 #include "tests/kube/feed_world.hpp"
@@ -39,8 +40,10 @@ TEST_CASE("a claim says whether it is bound, to what and for whom", "[kube][deco
                 "volume.kubernetes.io/selected-node":"n1"},"ownerReferences":[
                 {"kind":"StatefulSet","uid":"s","controller":false},
                 {"kind":"Pod","uid":"pod-uid","controller":true}])"));
-  CHECK(claim == cluster::VolumeClaim{
-                     {"team", "data"}, "pv-1", "fast", "pod-uid", "n1", true, false, true, true});
+  cluster::VolumeClaim expected{
+      {"team", "data"}, "pv-1", "fast", "pod-uid", "n1", true, false, true, true};
+  expected.terms = {int64_t{1} << 30, cluster::kOnePod, false, {}};
+  CHECK(claim == expected);
   // The controller writes the phase a moment after the binding, which is what kube-scheduler reads.
   const std::string completed = R"(,"annotations":{"pv.kubernetes.io/bind-completed":"yes"})";
   const std::string chosen = R"(,"spec":{"volumeName":"pv-1"},"status":{"phase":"Pending"})";
@@ -71,6 +74,63 @@ TEST_CASE("a volume says where it is and whose", "[kube][decode][storage]") {
       StorageKind::kVolume, R"({"metadata":{"name":"pv-2","uid":"u"},"spec":{}})");
   CHECK(plain.places.empty());
   CHECK(plain.claim.name.empty());
+}
+
+TEST_CASE("a claim says what volume suits it, and a volume what it has",
+          "[kube][decode][storage]") {
+  const auto claim = DecodedStorage<cluster::VolumeClaim>(
+      StorageKind::kClaim,
+      ClaimText(R"(,"spec":{"accessModes":["ReadWriteOnce","ReadOnlyMany"],"volumeMode":"Block",
+                "volumeAttributesClassName":"gold","resources":{"requests":{"storage":"1.5Gi"}},
+                "selector":{"matchLabels":{"disk":"fast"}}})"));
+  constexpr int64_t kHalfGibibyte = int64_t{1} << 29;
+  CHECK(claim.terms == cluster::VolumeTerms{3 * kHalfGibibyte,
+                                            cluster::kOneNode | cluster::kManyRead, true, "gold"});
+  CHECK(claim.selector ==
+        std::vector<cluster::SelectorRequirement>{{"disk", SelectorOperator::kIn, {"fast"}}});
+  using Phase = cluster::Volume::Phase;
+  const auto volume = [](const std::string& spec, const std::string& phase,
+                         const std::string& meta = "") {
+    return DecodedStorage<cluster::Volume>(
+        StorageKind::kVolume, R"({"metadata":{"name":"pv-1","uid":"u")" + meta +
+                                  R"(},"spec":{"accessModes":["ReadWriteMany"],"csi":{
+            "driver":"csi.example.com","volumeHandle":"h"},"capacity":{"storage":"2G"})" +
+                                  spec + R"(},"status":{"phase":")" + phase + R"("}})");
+  };
+  const auto free = volume("", "Available", R"(,"labels":{"disk":"fast"})");
+  CHECK(free.terms == cluster::VolumeTerms{2'000'000'000, cluster::kManyWrite, false, {}});
+  CHECK(free.labels == cluster::Labels{{"disk", "fast"}});
+  CHECK(free.driver == "csi.example.com");
+  CHECK(free.handle == "h");
+  CHECK(free.phase == Phase::kFree);
+  const std::string kept = R"(,"claimRef":{"namespace":"team","name":"data"})";
+  CHECK(volume(kept, "Pending").phase == Phase::kFree);
+  CHECK(volume("", "Pending").phase == Phase::kSpent);
+  CHECK(volume(kept, "Bound").phase == Phase::kBound);
+  CHECK(volume(kept, "Released").phase == Phase::kSpent);
+  CHECK(volume("", "Available", R"(,"deletionTimestamp":"2026-01-02T03:04:05Z")").phase ==
+        Phase::kSpent);
+  // Of one that no other pod can use at the same time the handle says nothing.
+  CHECK(DecodedStorage<cluster::Volume>(
+            StorageKind::kVolume,
+            R"({"metadata":{"name":"pv-1","uid":"u"},"spec":{"accessModes":["ReadWriteOnce"],
+                "csi":{"driver":"csi.example.com","volumeHandle":"h"}}})")
+            .handle.empty());
+}
+
+TEST_CASE("a CSINode says how many volumes of which drivers its node takes",
+          "[kube][decode][storage]") {
+  const auto drivers = DecodedStorage<cluster::NodeDrivers>(
+      StorageKind::kNodeDrivers,
+      R"({"metadata":{"name":"n1","uid":"u"},"spec":{"drivers":[
+          {"name":"ebs.csi.aws.com","nodeID":"i","allocatable":{"count":25}},
+          {"name":"efs.csi.aws.com","nodeID":"i"},
+          {"name":"a.example.com","nodeID":"i","allocatable":{"count":0}}]}})");
+  CHECK(drivers == cluster::NodeDrivers{"n1", {{"a.example.com", 0}, {"ebs.csi.aws.com", 25}}});
+  CHECK(DecodedStorage<cluster::NodeDrivers>(
+            StorageKind::kNodeDrivers,
+            R"({"metadata":{"name":"n1","uid":"u"},"spec":{"drivers":null}})")
+            .limits.empty());
 }
 
 TEST_CASE("a class says when and where its volumes are made", "[kube][decode][storage]") {
