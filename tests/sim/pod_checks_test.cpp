@@ -100,6 +100,8 @@ Node RandomNode(Dice& dice, int number) {
 PodBar Expected(PodConditions::Bar bar) {
   switch (bar) {
     case PodConditions::Bar::kNone:
+    case PodConditions::Bar::kAttachLimit:  // these pods have no volumes
+    case PodConditions::Bar::kNoVolumeLeft:
       return PodBar::kNone;
     case PodConditions::Bar::kPorts:
       return PodBar::kPorts;
