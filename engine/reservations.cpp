@@ -110,9 +110,9 @@ void Reservations::Allow(Member& member, const std::vector<std::string>& nodes) 
   for (const std::string& node : nodes) member.plan.value_.excluded.erase(node);
 }
 
-void Reservations::Pause(Member& member, Time now) {
+void Reservations::Pause(Member& member, cluster::Duration timeout, Time now) {
   MemberPlan& plan = member.plan.value_;
-  plan.pauses_until = now + PauseAfter(now - plan.made_at, ++plan.expiries);
+  plan.pauses_until = now + PauseAfter(std::min(now - plan.made_at, timeout), ++plan.expiries);
 }
 
 void Reservations::EndPauses(Gang& gang, Time now) {

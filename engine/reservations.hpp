@@ -64,7 +64,8 @@ class Reservations {
   // They have passed its checks.
   void Allow(Member& member, const std::vector<std::string>& nodes);
   // Its reservation ran out beside bound members, or it was refused there: it pauses until then.
-  void Pause(Member& member, cluster::Time now);
+  // `timeout`: how long the first one lasts.
+  void Pause(Member& member, cluster::Duration timeout, cluster::Time now);
   void PauseUntil(Member& member, cluster::Time until) { member.plan.value_.pauses_until = until; }
   void EndPauses(Gang& gang, cluster::Time now);
 

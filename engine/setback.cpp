@@ -50,6 +50,14 @@ void ExcludeWaiting(EngineState& state, const Gang& gang, Member& member, Time n
     state.reservations.Exclude(member, member.plan->node, now + state.options.backoff_max);
 }
 
+// Of a reservation before which none has run out.
+Duration FirstTimeout(const EngineState& state, const Gang& gang) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  const bool own = group != nullptr && group->schedule_timeout > Duration(0);
+  return own ? std::min(group->schedule_timeout, state.options.max_reservation_timeout)
+             : state.options.reservation_timeout;
+}
+
 }  // namespace
 
 void ExcludeHanging(EngineState& state, Gang& gang, Time now) {
@@ -80,7 +88,8 @@ void Expire(EngineState& state, Gang& gang, const Reason& setback, Time now) {
   ExcludeHanging(state, gang, now);
   const Refusals::Members unasked = Unasked(gang);
   GiveBack(state, gang, "muster: " + Describe(setback));
-  gang.course.Expire(setback, now - gang.plan->made_at, state.options, now);
+  const Duration held = std::min(now - gang.plan->made_at, FirstTimeout(state, gang));
+  gang.course.Expire(setback, held, state.options, now);
   state.refusals.Await(gang.id, unasked, *gang.course.backoff_until, now);
 }
 
@@ -113,7 +122,7 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
         state.reservations.Exclude(member, member.plan->node, now + state.options.backoff_max);
     }
     ExcludeWaiting(state, gang, member, now);
-    state.reservations.Pause(member, now);
+    state.reservations.Pause(member, timeout, now);
     state.reservations.GiveBackMember(member, "muster: the reservation expired");
   }
   SettleMembers(state, gang);
@@ -132,11 +141,7 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
 }
 
 Duration ReservationTimeout(const EngineState& state, const Gang& gang) {
-  const cluster::PodGroup* group = state.members.GroupOf(gang);
-  const bool own = group != nullptr && group->schedule_timeout > Duration(0);
-  const Duration timeout =
-      own ? std::min(group->schedule_timeout, state.options.max_reservation_timeout)
-          : state.options.reservation_timeout;
+  const Duration timeout = FirstTimeout(state, gang);
   return gang.course.expired ? HeldAfter(timeout, gang.course.attempts) : timeout;
 }
 

@@ -110,14 +110,17 @@ TEST_CASE("a member pauses as long as it held room in vain, then twice as long",
   world.Plan({"a", "b"}, "n0");
   Member& member = world.member("a");
   const cluster::Time later = world.now + Seconds(120);
-  world.state.reservations.Pause(member, later);
+  world.state.reservations.Pause(member, Seconds(120), later);
   CHECK(member.plan->pauses_until == later + Seconds(120));
-  world.state.reservations.Pause(member, later);
+  world.state.reservations.Pause(member, Seconds(120), later);
   CHECK(member.plan->pauses_until == later + Seconds(240));
   world.state.reservations.EndPauses(world.gang(), later + Seconds(239));
   CHECK(member.plan->pauses_until);
   world.state.reservations.EndPauses(world.gang(), later + Seconds(240));
   CHECK_FALSE(member.plan->pauses_until);
+  // It held room for longer, because the time before was not enough.
+  world.state.reservations.Pause(member, Seconds(10), later);
+  CHECK(member.plan->pauses_until == later + Seconds(40));
 }
 
 TEST_CASE("the audit sees a reservation that no plan knows of", "[engine][reservations]") {
