@@ -1,6 +1,6 @@
-// What do the claims and volumes of a large cluster cost in memory, of which no pod of a gang names
-// one yet? 20,000 claims with their volumes are listed by the readers of kube/ and told to an
-// engine, as in a process that leads.
+// What do the claims, volumes and CSINodes of a large cluster cost in memory, of which no pod of a
+// gang names one yet? 20,000 claims with their volumes and 5,000 CSINodes are listed by the readers
+// of kube/ and told to an engine, as in a process that leads.
 #include <malloc.h>
 
 #include <algorithm>
@@ -24,8 +24,6 @@
 
 namespace muster::bench {
 namespace {
-
-using cluster::StorageKind;
 
 constexpr int kGoalMegabytes = 20;
 constexpr int64_t kBytesPerMegabyte = 1'000'000;
@@ -68,12 +66,23 @@ std::string Claim(int number) {
 
 std::string Volume(int number) {
   return "{" + Meta(VolumeName(number), "", number) +
-         R"(,"spec":{"storageClassName":"fast-ssd","csi":{"driver":"csi.example.com",)" +
+         R"(,"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Ti"},)" +
+         R"("storageClassName":"fast-ssd","csi":{"driver":"csi.example.com",)" +
          R"("volumeHandle":"vol-)" + Uid(number) + R"("},"claimRef":{"namespace":")" +
          Namespace(number) + R"(","name":")" + ClaimName(number) +
          R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[)" +
          R"({"key":"topology.kubernetes.io/zone","operator":"In","values":["zone-)" +
          std::to_string(number % 3) + R"("]}]}]}}},"status":{"phase":"Bound"}})";
+}
+
+// As a kubelet writes it for two drivers.
+std::string NodeDrivers(int number) {
+  const std::string node = "ip-10-0-0-" + std::to_string(number) + ".eu-central-1.compute.internal";
+  return "{" + Meta(node, "", number) +
+         R"(,"spec":{"drivers":[{"name":"csi.example.com","nodeID":")" + Uid(number) +
+         R"(","topologyKeys":["topology.kubernetes.io/zone"],"allocatable":{"count":25}},)" +
+         R"({"name":"files.csi.example.com","nodeID":")" + Uid(number) +
+         R"(","topologyKeys":[]}]}})";
 }
 
 // Answers lists, and keeps watches open.
@@ -122,9 +131,11 @@ class PlayedServer : public kube::ApiCaller {
   };
 
   int Count(const std::string& path) const {
+    if (path.find("csinodes") != std::string::npos) return claims_ / 4;
     return path.find("persistentvolume") != std::string::npos ? claims_ : 0;
   }
   static std::string One(const std::string& path, int number) {
+    if (path.find("csinodes") != std::string::npos) return NodeDrivers(number);
     return path.find("persistentvolumeclaims") != std::string::npos ? Claim(number)
                                                                     : Volume(number);
   }
@@ -164,7 +175,7 @@ int Run(int claims) {
   for (const auto& reader : readers) reader->Stop();
   for (std::thread& thread : threads) thread.join();
   const int64_t megabytes = bytes / kBytesPerMegabyte;
-  std::printf("%d claims with their volumes\n", claims);
+  std::printf("%d claims with their volumes, %d CSINodes\n", claims, claims / 4);
   std::printf("goal %s: %ld MB resident, at most %d\n",
               megabytes <= kGoalMegabytes ? "met" : "missed", static_cast<long>(megabytes),
               kGoalMegabytes);

@@ -345,11 +345,10 @@ void Apply(EngineState& state, const Fact& fact, Time now) {
 void ApplyNode(EngineState& state, const Node& given) {
   const Node* known = state.cluster.FindNode(given.name);
   if (known != nullptr && known->uid != given.uid) state.health.ForgetNode(given.name);
-  std::vector<cluster::AttachLimit> limits = state.volumes.LimitsOf(given.name);
+  const std::vector<cluster::AttachLimit>& limits = state.volumes.LimitsOf(given.name);
   const bool watched = state.health.Watches(given.name);
   std::optional<Node> completed;
-  if (watched || limits != given.attach_limits)
-    completed.emplace(given).attach_limits = std::move(limits);
+  if (watched || limits != given.attach_limits) completed.emplace(given).attach_limits = limits;
   if (watched) state.health.Mark(*completed);
   const Node& node = completed ? *completed : given;
   if (known != nullptr && *known == node) return;  // a heartbeat

@@ -92,7 +92,7 @@ VolumeTable::PodUids VolumeTable::UpsertClaim(const cluster::VolumeClaim& claim)
   known.single_pod = claim.single_pod;
   PodUids concerned = UsersOf(claim.key);
   if (const auto volume = volumes_.find(claim.volume); claim.bound && volume != volumes_.end()) {
-    const std::string& pool = *volume->second.storage_class;
+    const std::string& pool = volume->second.kind->storage_class;
     if (pools_.Remove(pool, claim.volume)) Join(concerned, UsersOfPool(pool));
   }
   return concerned;
@@ -110,22 +110,22 @@ bool VolumeTable::Offers(const cluster::Volume& volume) const {
 VolumeTable::PodUids VolumeTable::UpsertVolume(const cluster::Volume& volume) {
   Volume& known = volumes_[volume.name];
   PodUids concerned;
-  if (known.places != nullptr) {
+  if (known.kind != nullptr) {
     concerned = UsersOfClaimOf(known);
-    const std::string& before = *known.storage_class;
+    const std::string& before = known.kind->storage_class;
     if (before != volume.storage_class && pools_.Remove(before, volume.name))
       Join(concerned, UsersOfPool(before));
   }
-  known.storage_class = texts_.Share(volume.storage_class);
+  known.kind = kinds_.Share({volume.storage_class, volume.driver, volume.places});
   known.claim = volume.claim.name.empty() ? "" : volume.claim.ToString();
-  known.places = places_.Share(volume.places);
-  known.driver = volume.driver.empty() ? nullptr : texts_.Share(volume.driver);
-  known.handle = volume.handle;
+  known.handle = volume.handle.empty() ? nullptr : std::make_unique<std::string>(volume.handle);
   Join(concerned, UsersOfClaimOf(known));
-  const bool other = Offers(volume)
-                         ? pools_.Put(volume.storage_class, volume.name,
-                                      {volume.terms, volume.labels, known.claim, known.places})
-                         : pools_.Remove(volume.storage_class, volume.name);
+  const bool other =
+      Offers(volume)
+          ? pools_.Put(
+                volume.storage_class, volume.name,
+                {volume.terms, volume.labels, known.claim, {known.kind, &known.kind->places}})
+          : pools_.Remove(volume.storage_class, volume.name);
   if (other) Join(concerned, UsersOfPool(volume.storage_class));
   return concerned;
 }
@@ -141,18 +141,17 @@ VolumeTable::PodUids VolumeTable::RemoveVolume(const std::string& name) {
   const auto found = volumes_.find(name);
   if (found == volumes_.end()) return {};
   PodUids concerned = UsersOfClaimOf(found->second);
-  const std::string pool = *found->second.storage_class;
+  const std::string pool = found->second.kind->storage_class;
   volumes_.erase(found);
   if (pools_.Remove(pool, name)) Join(concerned, UsersOfPool(pool));
   return concerned;
 }
 
-VolumeTable::PodUids VolumeTable::SetLimits(const std::string& node,
-                                            std::vector<cluster::AttachLimit> limits) {
+VolumeTable::PodUids VolumeTable::SetLimits(const std::string& node, Limits limits) {
   std::map<std::string, int64_t> change;
   for (const cluster::AttachLimit& limit : limits) ++change[limit.driver];
   if (const auto known = limits_.find(node); known != limits_.end()) {
-    for (const cluster::AttachLimit& limit : known->second) --change[limit.driver];
+    for (const cluster::AttachLimit& limit : *known->second) --change[limit.driver];
   }
   std::set<std::string> others;  // the first node limits them, or the last one no more
   for (const auto& [driver, by] : change) {
@@ -164,15 +163,14 @@ VolumeTable::PodUids VolumeTable::SetLimits(const std::string& node,
   if (limits.empty()) {
     limits_.erase(node);
   } else {
-    limits.shrink_to_fit();
-    limits_[node] = std::move(limits);
+    limits_[node] = limit_lists_.Share(std::move(limits));
   }
   return UsersOfDrivers(others);
 }
 
-std::vector<cluster::AttachLimit> VolumeTable::LimitsOf(const std::string& node) const {
+const std::vector<cluster::AttachLimit>& VolumeTable::LimitsOf(const std::string& node) const {
   const auto found = limits_.find(node);
-  return found == limits_.end() ? std::vector<cluster::AttachLimit>() : found->second;
+  return found == limits_.end() ? no_limits_ : *found->second;
 }
 
 VolumeTable::PodUids VolumeTable::Remove(StorageKind kind, const ObjectKey& key) {
@@ -317,7 +315,7 @@ VolumeTable::Needs VolumeTable::NeedsOf(const Pod& pod) {
 
 const std::string* VolumeTable::DriverOf(const Claim& claim) const {
   if (const auto volume = volumes_.find(claim.volume); volume != volumes_.end())
-    return volume->second.driver.get();
+    return &volume->second.kind->driver;
   const auto of = classes_.find(*claim.storage_class);
   return of == classes_.end() ? nullptr : &of->second.provisioner;
 }
@@ -332,10 +330,9 @@ void VolumeTable::AddAttached(const Pod& pod, const ObjectKey& key, const Claim&
   const std::string* driver = limited_.empty() ? nullptr : DriverOf(claim);
   if (driver == nullptr || !limited_.contains(*driver)) return;
   const auto volume = volumes_.find(claim.volume);
-  const std::string handle = volume == volumes_.end() ? "" : volume->second.handle;
   std::string shared_as;
-  if (!handle.empty()) {
-    shared_as = "volume " + handle;
+  if (volume != volumes_.end() && volume->second.handle != nullptr) {
+    shared_as = "volume " + *volume->second.handle;
   } else if (UsedByOthers(pod, key)) {
     shared_as = "claim " + key.ToString();
   }
@@ -365,7 +362,8 @@ std::string VolumeTable::Add(const Pod& pod, const ClaimUse& use, Needs& needs) 
   }
   // The watches of claims and of volumes are two: a volume may be told next.
   if (const auto volume = volumes_.find(claim.volume); volume != volumes_.end()) {
-    if (!volume->second.places->empty()) needs.places.push_back(*volume->second.places);
+    const Places& places = volume->second.kind->places;
+    if (!places.empty()) needs.places.push_back(places);
   }
   if (claim.bound) return {};
   const auto of = classes_.find(*claim.storage_class);
@@ -419,9 +417,9 @@ std::vector<StorageRecord> VolumeTable::All() const {
   std::vector<StorageRecord> all;
   for (const auto& [name, one] : classes_) all.emplace_back(one);
   for (const auto& [name, volume] : volumes_) {
-    cluster::Volume told{name, *volume.storage_class, {}, *volume.places};
-    if (volume.driver != nullptr) told.driver = *volume.driver;
-    told.handle = volume.handle;
+    const VolumeKind& kind = *volume.kind;
+    cluster::Volume told{name, kind.storage_class, {}, kind.places, kind.driver};
+    if (volume.handle != nullptr) told.handle = *volume.handle;
     const VolumePools::Offer* offer = pools_.Find(told.storage_class, name);
     told.phase = offer == nullptr ? cluster::Volume::Phase::kSpent : cluster::Volume::Phase::kFree;
     if (offer != nullptr) {
@@ -449,7 +447,7 @@ std::vector<StorageRecord> VolumeTable::All() const {
     told.single_pod = claim.single_pod;
     all.emplace_back(std::move(told));
   }
-  for (const auto& [node, limits] : limits_) all.emplace_back(cluster::NodeDrivers{node, limits});
+  for (const auto& [node, limits] : limits_) all.emplace_back(cluster::NodeDrivers{node, *limits});
   return all;
 }
 

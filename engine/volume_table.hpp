@@ -59,7 +59,7 @@ class VolumeTable {
   bool readable() const { return readable_; }
   Needs NeedsOf(const cluster::Pod& pod);
   // Of CSI drivers on that node, in order.
-  std::vector<cluster::AttachLimit> LimitsOf(const std::string& node) const;
+  const std::vector<cluster::AttachLimit>& LimitsOf(const std::string& node) const;
   std::vector<cluster::StorageRecord> All() const;
 
  private:
@@ -80,13 +80,19 @@ class VolumeTable {
     bool deleting = false;
     bool single_pod = false;
   };
-  struct Volume {
-    Text storage_class;
-    std::string claim;  // "namespace/name"; empty: none
-    std::shared_ptr<const Places> places;
-    Text driver;         // null: none of CSI
-    std::string handle;  // as cluster::Volume has it
+  // What many volumes have alike.
+  struct VolumeKind {
+    std::string storage_class;
+    std::string driver;  // empty: none of CSI
+    Places places;
+    auto operator<=>(const VolumeKind&) const = default;
   };
+  struct Volume {
+    std::shared_ptr<const VolumeKind> kind;
+    std::string claim;                    // "namespace/name"; empty: none
+    std::unique_ptr<std::string> handle;  // as cluster::Volume has it; null: empty
+  };
+  using Limits = std::vector<cluster::AttachLimit>;
   struct Use {
     std::vector<cluster::ObjectKey> claims;
     bool holds = false;  // bound, and not ended
@@ -95,7 +101,7 @@ class VolumeTable {
   PodUids UpsertClaim(const cluster::VolumeClaim& claim);
   PodUids UpsertVolume(const cluster::Volume& volume);
   PodUids UpsertClass(const cluster::StorageClass& one);
-  PodUids SetLimits(const std::string& node, std::vector<cluster::AttachLimit> limits);
+  PodUids SetLimits(const std::string& node, Limits limits);
   bool Offers(const cluster::Volume& volume) const;
   PodUids RemoveVolume(const std::string& name);
   // Of those, the pods.
@@ -119,12 +125,14 @@ class VolumeTable {
   const cluster::ClusterState& cluster_;
   bool readable_ = false;
   cluster::SharedValues<std::string> texts_;
-  cluster::SharedValues<Places> places_;
+  cluster::SharedValues<VolumeKind> kinds_;
+  cluster::SharedValues<Limits> limit_lists_;
   std::map<cluster::ObjectKey, Claim> claims_;
   std::map<std::string, Volume> volumes_;
   std::map<std::string, cluster::StorageClass> classes_;
   VolumePools pools_;
-  std::map<std::string, std::vector<cluster::AttachLimit>> limits_;  // by node
+  std::map<std::string, std::shared_ptr<const Limits>> limits_;  // by node
+  const Limits no_limits_;
   std::map<std::string, int64_t> limited_;  // drivers, and how many nodes limit them
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> users_;
   std::map<cluster::PodUid, Use> uses_;

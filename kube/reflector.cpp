@@ -118,7 +118,7 @@ bool Reflector::Relist() {
 // 1. Page after page. 2. What was known and is not in it is gone. A continuation that has become
 // too old starts the list again, in one piece; a page that is too large is asked for in halves.
 bool Reflector::List() {
-  std::unordered_set<std::string> seen;
+  ++listing_;
   std::string token;
   bool in_one_piece = false;
   while (!stopping()) {
@@ -126,10 +126,10 @@ bool Reflector::List() {
     if (!in_one_piece) query += "limit=" + std::to_string(page_limit_.now());
     if (!token.empty()) query += "&continue=" + http::PercentEncoded(token);
     PageFault fault = PageFault::kNone;
-    const Result<std::string> next = ListPage(query, seen, fault);
+    const Result<std::string> next = ListPage(query, fault);
     if (!next.ok()) {
       if (fault == PageFault::kGone && !in_one_piece) {
-        seen.clear();
+        ++listing_;
         token.clear();
         in_one_piece = true;
         continue;
@@ -145,7 +145,7 @@ bool Reflector::List() {
     page_limit_.Good();
     token = *next;
     if (!token.empty()) continue;
-    ForgetUnseen(seen);
+    ForgetUnseen();
     Heard();  // not before: of a part nobody knows what is gone
     ++lists_;
     vain_watches_ = 0;
@@ -154,11 +154,10 @@ bool Reflector::List() {
   return false;
 }
 
-Result<std::string> Reflector::ListPage(const std::string& query,
-                                        std::unordered_set<std::string>& seen, PageFault& fault) {
+Result<std::string> Reflector::ListPage(const std::string& query, PageFault& fault) {
   fault = PageFault::kOther;
   ListStream page(resource_.fields, resource_.kind, resource_.name,
-                  [&](const KeptObject& object) { Upsert(object, &seen); });
+                  [&](const KeptObject& object) { Upsert(object); });
   const auto began = Clock::now();
   const Result<ApiReply> reply =
       ports_.api.Call({.method = Method::kGet,
@@ -195,17 +194,17 @@ Result<std::string> Reflector::ListPage(const std::string& query,
   return std::move(end->continue_token);
 }
 
-void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
+void Reflector::ForgetUnseen() {
   std::vector<std::string> gone;
-  for (const auto& [name, uid] : uids_) {
-    if (!seen.contains(name)) gone.push_back(name);
+  for (const auto& [name, known] : known_) {
+    if (known.listing != listing_) gone.push_back(name);
   }
   // The order of a hash table is nobody's business.
   std::sort(gone.begin(), gone.end());
   for (const std::string& name : gone) {
-    const auto found = uids_.find(name);
-    ports_.apply(Missing(found->second.empty() ? name : found->second));
-    uids_.erase(found);
+    const auto found = known_.find(name);
+    ports_.apply(Missing(found->second.uid.empty() ? name : found->second.uid));
+    known_.erase(found);
     ignored_.erase(name);
   }
 }
@@ -220,22 +219,21 @@ bool Reflector::Unserved() const {
 
 void Reflector::ForgetUnserved() {
   std::vector<std::string> uids;
-  for (const auto& [name, uid] : uids_) uids.push_back(uid.empty() ? name : uid);
+  for (const auto& [name, known] : known_) uids.push_back(known.uid.empty() ? name : known.uid);
   std::sort(uids.begin(), uids.end());
   for (const std::string& uid : uids) ports_.apply(resource_.unserved(uid));
-  uids_.clear();
+  known_.clear();
 }
 
-void Reflector::Upsert(const KeptObject& object, std::unordered_set<std::string>* seen) {
+void Reflector::Upsert(const KeptObject& object) {
   const Result<Observed> observed = resource_.decode(object);
   if (!observed.ok()) {
     Warn("an object is left out: " + observed.error().ToString());
     return;
   }
-  std::string& uid = uids_[observed->name];
-  if (!uid.empty() && uid != observed->uid) ports_.apply(Missing(uid));
-  uid = observed->uid;
-  if (seen != nullptr) seen->insert(observed->name);
+  Known& known = known_[observed->name];
+  if (!known.uid.empty() && known.uid != observed->uid) ports_.apply(Missing(known.uid));
+  known = {observed->uid, listing_};
   TellIgnored(*observed);
   ports_.apply(observed->news);
 }
@@ -257,9 +255,9 @@ void Reflector::Remove(const KeptObject& object) {
     Warn("a deleted object cannot be identified: " + observed.error().ToString());
     return;
   }
-  const auto found = uids_.find(observed->name);
-  if (found != uids_.end() && found->second == observed->uid) {
-    uids_.erase(found);
+  const auto found = known_.find(observed->name);
+  if (found != known_.end() && found->second.uid == observed->uid) {
+    known_.erase(found);
     ignored_.erase(observed->name);
   }
   ports_.apply(resource_.removed(observed->uid.empty() ? observed->name : observed->uid));
@@ -308,7 +306,7 @@ bool Reflector::TakeEvent(const WatchEvent& event, Watched& watched) {
   switch (event.kind) {
     case WatchKind::kAdded:
     case WatchKind::kModified:
-      Upsert(*event.object, nullptr);
+      Upsert(*event.object);
       break;
     case WatchKind::kDeleted:
       Remove(*event.object);

@@ -32,7 +32,6 @@
 #include <random>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -80,7 +79,10 @@ class Reflector {
   Reflector& operator=(const Reflector&) = delete;
 
   // Goes on from what `stopped`, whose Run has ended, knew of the same objects. Before Run.
-  void Succeed(Reflector& stopped) { uids_ = std::move(stopped.uids_); }
+  void Succeed(Reflector& stopped) {
+    known_ = std::move(stopped.known_);
+    listing_ = stopped.listing_;
+  }
   // Returns after Stop.
   void Run();
   void Stop();
@@ -105,13 +107,12 @@ class Reflector {
   // Why a page did not come.
   enum class PageFault { kNone, kGone, kTooLarge, kOther };  // kGone: the continuation is too old
   // One page; the token of the next one, or an error.
-  cluster::Result<std::string> ListPage(const std::string& query,
-                                        std::unordered_set<std::string>& seen, PageFault& fault);
-  void ForgetUnseen(const std::unordered_set<std::string>& seen);
+  cluster::Result<std::string> ListPage(const std::string& query, PageFault& fault);
+  void ForgetUnseen();
   News Missing(const std::string& uid) const;
   bool Unserved() const;
   void ForgetUnserved();
-  void Upsert(const KeptObject& object, std::unordered_set<std::string>* seen);
+  void Upsert(const KeptObject& object);
   void Remove(const KeptObject& object);
   void TellIgnored(const Observed& observed);
 
@@ -142,6 +143,11 @@ class Reflector {
   bool refresh_asked();
   bool refresh_wanted() MUSTER_REQUIRES(mu_) { return wanted_ > serving_; }
 
+  struct Known {
+    std::string uid;
+    uint32_t listing = 0;  // in which it was told last, or after which
+  };
+
   const Resource resource_;
   const Ports ports_;
   const ReflectorOptions options_;
@@ -160,8 +166,9 @@ class Reflector {
 
   // The thread of Run's.
   std::mt19937_64 random_;
-  std::string version_;                                // where to watch from
-  std::unordered_map<std::string, std::string> uids_;  // by name; looked up, swept, never ordered
+  std::string version_;                           // where to watch from
+  uint32_t listing_ = 0;                          // the number of the last list
+  std::unordered_map<std::string, Known> known_;  // by name; looked up, swept, never ordered
   std::unordered_map<std::string, std::vector<std::string>> ignored_;  // warnings by name, as said
   PageLimit page_limit_;
   int failures_ = 0;                                  // in a row
