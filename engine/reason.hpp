@@ -87,8 +87,7 @@ enum class ReasonCode {
 
 const char* ToString(ReasonCode code);
 bool LacksRoom(ReasonCode code);  // it would start if there were more room, of whatever kind
-// The code's name in the release before, which dashboards and scripts may still match; null: it is
-// the same. For one release.
+// The code's name in the release before, which scripts may still match; null: the same.
 const char* FormerName(ReasonCode code);
 
 // Text whose copies share it, for many gangs have the same. Equal where the texts are.
