@@ -23,11 +23,11 @@ using testing::World;
 using Lines = std::vector<std::string>;
 
 const char* WordOf(Cause::What what) {
-  constexpr const char* kWords[] = {"taint",    "cordoned", "not ready", "label",   "left out",
-                                    "kept",     "excluded", "ports",     "spread",  "spread label",
-                                    "affinity", "anti",     "others",    "slots",   "channels",
-                                    "cpu",      "memory",   "named",     "no GPUs", "other GPUs",
-                                    "GPUs",     "pieces",   "NUMA"};
+  constexpr const char* kWords[] = {"taint",   "cordoned",     "not ready", "label",  "left out",
+                                    "kept",    "excluded",     "ports",     "attach", "volumes",
+                                    "spread",  "spread label", "affinity",  "anti",   "others",
+                                    "slots",   "channels",     "cpu",       "memory", "named",
+                                    "no GPUs", "other GPUs",   "GPUs",      "pieces", "NUMA"};
   return kWords[static_cast<size_t>(what)];
 }
 
