@@ -294,8 +294,8 @@ TEST_CASE("check notes words of other schedulers that do not count", "[cli][chec
       "  schedulerName: muster\n  containers: [{name: c, image: i, resources: {limits: "
       "{nvidia.com/gpu: 1}}}]\n";
   CHECK_THAT(Check(Pod(gpu, "{nvidia.com/numa-bind: \"true\"}")).err,
-             Catch::Contains("metadata.annotations: nvidia.com/numa-bind true: Muster does not "
-                             "place by these words of HAMi\n"));
+             Catch::Contains("metadata.annotations: nvidia.com/numa-bind: Muster does not "
+                             "place by this word of HAMi\n"));
   CHECK_THAT(Check(Pod(gpu,
                        "{gang.scheduling.koordinator.sh/name: g, "
                        "gang.scheduling.koordinator.sh/mode: NonStrict}"))

@@ -36,7 +36,7 @@ class NodeTrial {
     for (size_t i = 0; i < free.size(); ++i) {
       if ((set >> i & 1u) == 0) continue;
       const Share share = ShareByHand(node_.gpus[i], spec_.gpus);
-      if (share.compute == 0 || !node_.gpus[i].healthy) return false;
+      if (share.memory == 0 || !node_.gpus[i].healthy) return false;
       if (free[i].first < share.compute || free[i].second < share.memory) return false;
       free[i].first -= share.compute;
       free[i].second -= share.memory;

@@ -325,7 +325,7 @@ const Story kStories[] = {
      [](World& world) {
        Gang(world);
        world.Filter("g-0");  // kube-scheduler is at work, and never binds it
-       world.Pass(Seconds(100));
+       world.Pass(Seconds(30));
      }},
     {"gangs.retryInterval", "gangs: {retryInterval: @}", "1s", "20s", Nodes,
      [](World& world) {
