@@ -79,6 +79,28 @@ TEST_CASE("a gang that may not be taken back says why, and takes a replacement",
   CHECK(world.Deleting() == 0);
 }
 
+TEST_CASE("a repair that has begun goes on soon after evictions that failed", "[engine][repair]") {
+  Harness world;
+  for (int i = 0; i < 4; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 4, 8, 4);
+  world.ScheduleAll("train");
+  bool failing = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict == nullptr || !failing || evict->pod.key.name != "train-2") return std::nullopt;
+    return engine::Outcome{{}, OutcomeKind::kRetry, "the API server did not answer"};
+  };
+  world.RemovePod("train-1");
+  world.Pass(cluster::Seconds(61));
+  world.RemovePod("train-0");
+  world.RemovePod("train-3");
+  world.Pass(cluster::Seconds(20));
+  CHECK_FALSE(world.Pod("train-2").deleting);
+  failing = false;
+  world.Pass(cluster::Seconds(20));
+  CHECK(world.Pod("train-2").deleting);
+}
+
 TEST_CASE("nobody of a gang is evicted any more when it has what it needs", "[engine][repair]") {
   RefusingWorld world;
   world.budget = false;
