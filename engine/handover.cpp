@@ -331,7 +331,11 @@ void Failed(EngineState& state, Gang& gang, Member& member, WriteKind doing, con
     const int64_t refusals = state.writes.CountRefusal(member);
     state.writes.Postpone(member, now + BackoffAfter(refusals, state.options));
   }
-  if (barred && gang.course.repairing) gang.course.obstacle = outcome.message;
+  // Where some have gone, and nobody has said no, it is asked for again: the repair goes on.
+  const bool begun = !gang.course.relocating && gang.tally.bound < gang.course.setback.have;
+  const bool unanswered = outcome.kind == OutcomeKind::kRetry;
+  if (barred && gang.course.repairing && !(begun && unanswered))
+    gang.course.obstacle = outcome.message;
   if (doing != WriteKind::kBind || outcome.kind == OutcomeKind::kRetry) return;
   TouchTurns(state, state.cluster.IndexOf(member.plan->node));
   state.writes.Answer(member, "muster: binding failed: " + outcome.message);

@@ -291,9 +291,7 @@ Verdict GangJudge::Partial() {
   PassPartialTime(waits || rest_comes);
   if (Is(around_.fence_bar) && !course().repairing)
     return Final(GangState::kDegraded, around_.fence_bar);
-  // Where some have gone there is no way back: the others are asked again.
-  const bool begun = !course().relocating && tally.bound < course().setback.have;
-  if (RepairRefused(gang_, course()) && !begun) {
+  if (RepairRefused(gang_, course())) {
     course().EndRepair();
     course().backoff_until.reset();
     course().partial_since = now + BackoffAfter(course().attempts, options);

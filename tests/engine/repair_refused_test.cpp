@@ -79,26 +79,42 @@ TEST_CASE("a gang that may not be taken back says why, and takes a replacement",
   CHECK(world.Deleting() == 0);
 }
 
-TEST_CASE("a repair that has begun goes on soon after evictions that failed", "[engine][repair]") {
-  Harness world;
-  for (int i = 0; i < 4; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
-  world.AddGang("train", 4, 8, 4);
-  world.ScheduleAll("train");
+// Gang `train` of four has lost a member, and two more by the repair; train-2's eviction fails.
+struct BegunRepair : Harness {
+  explicit BegunRepair(OutcomeKind kind) {
+    for (int i = 0; i < 4; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+    AddGang("train", 4, 8, 4);
+    ScheduleAll("train");
+    fault = [this, kind](const engine::Action& action) -> std::optional<engine::Outcome> {
+      const auto* evict = std::get_if<engine::EvictPod>(&action);
+      if (evict == nullptr || !failing || evict->pod.key.name != "train-2") return std::nullopt;
+      return engine::Outcome{{}, kind, "it failed"};
+    };
+    RemovePod("train-1");
+    Pass(cluster::Seconds(61));
+    RemovePod("train-0");
+    RemovePod("train-3");
+    Pass(cluster::Seconds(20));
+    CHECK_FALSE(Pod("train-2").deleting);
+  }
   bool failing = true;
-  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
-    const auto* evict = std::get_if<engine::EvictPod>(&action);
-    if (evict == nullptr || !failing || evict->pod.key.name != "train-2") return std::nullopt;
-    return engine::Outcome{{}, OutcomeKind::kRetry, "the API server did not answer"};
-  };
-  world.RemovePod("train-1");
-  world.Pass(cluster::Seconds(61));
-  world.RemovePod("train-0");
-  world.RemovePod("train-3");
-  world.Pass(cluster::Seconds(20));
-  CHECK_FALSE(world.Pod("train-2").deleting);
-  failing = false;
+};
+
+TEST_CASE("a repair that has begun goes on soon after evictions that failed", "[engine][repair]") {
+  BegunRepair world(OutcomeKind::kRetry);
+  world.failing = false;
   world.Pass(cluster::Seconds(20));
   CHECK(world.Pod("train-2").deleting);
+}
+
+TEST_CASE("a repair that a budget stops on its way ends, and the gang takes replacements",
+          "[engine][repair]") {
+  BegunRepair world(OutcomeKind::kConflict);
+  for (const char* pod : {"train-0", "train-1", "train-3"})
+    world.Add(MakePod(pod).Uid(std::string(pod) + "-again").Gpus(8).InGroup("train").Gated());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK_FALSE(world.Pod("train-2").deleting);
 }
 
 TEST_CASE("nobody of a gang is evicted any more when it has what it needs", "[engine][repair]") {
