@@ -183,9 +183,11 @@ TEST_CASE("claims are known by name, and readable before anything starts",
   world.Send(claims, "DELETED", ClaimText(""));
   CHECK(Eventually([&] { return world.Told("PersistentVolumeClaim team/data removed"); }));
   // Deleted and made again while nobody watched: the same name, so it is told as it is now.
-  world.Send(claims, "ADDED", ClaimText(""));
-  world.Send(claims, "ERROR", R"({"kind":"Status","code":410,"message":"gone"})");
   world.api.On(Method::kGet, claims + "?limit=500", Reply(200, ListOf("List", "")));
+  world.Send(claims, "ADDED", ClaimText(""));
+  REQUIRE(Eventually(
+      [&] { return world.LastTold("PersistentVolumeClaim") == "PersistentVolumeClaim team/data"; }));
+  world.Send(claims, "ERROR", R"({"kind":"Status","code":410,"message":"gone"})");
   CHECK(Eventually([&] {
     return world.LastTold("PersistentVolumeClaim") == "PersistentVolumeClaim team/data removed";
   }));
