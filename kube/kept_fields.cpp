@@ -385,14 +385,15 @@ constexpr Kept kVolumeClaim[] = {kKind, kApiVersion, Object("metadata", kClaimMe
 constexpr Kept kClaimRef[] = {kNamespace, kName};
 constexpr Kept kVolumeAffinity[] = {Object("required", kTerms)};
 constexpr Kept kVolumeCsi[] = {Value("driver"), Value("volumeHandle")};
-constexpr Kept kVolumeSpec[] = {Value("storageClassName"),
-                                Object("claimRef", kClaimRef),
-                                Object("nodeAffinity", kVolumeAffinity),
-                                Object("capacity", kStorageAmount),
-                                Values("accessModes"),
-                                Value("volumeMode"),
-                                Value("volumeAttributesClassName"),
-                                Object("csi", kVolumeCsi)};
+constexpr Kept kVolumeSpec[] = {
+    Value("storageClassName"), Object("claimRef", kClaimRef),
+    Object("nodeAffinity", kVolumeAffinity), Object("capacity", kStorageAmount),
+    Values("accessModes"), Value("volumeMode"), Value("volumeAttributesClassName"),
+    Object("csi", kVolumeCsi),
+    // Of these only that they are there counts.
+    Object("awsElasticBlockStore", {}), Object("azureDisk", {}), Object("azureFile", {}),
+    Object("cinder", {}), Object("gcePersistentDisk", {}), Object("portworxVolume", {}),
+    Object("vsphereVolume", {})};
 constexpr Kept kVolumeMeta[] = {kName, kUid, kVersion, kCreated, kDeleted, Map("labels")};
 constexpr Kept kVolume[] = {kKind, kApiVersion, Object("metadata", kVolumeMeta),
                             Object("spec", kVolumeSpec), Object("status", kClaimStatus)};

@@ -126,6 +126,88 @@ cluster::Volume::Phase PhaseOf(std::string_view phase, bool claimed, bool deleti
   return ready ? Phase::kFree : Phase::kSpent;
 }
 
+// Volumes of the plugins that Kubernetes once had in itself are attached by CSI drivers now, and
+// count with theirs (kubernetes/csi-translation-lib, plugins/).
+struct MigratedPlugin {
+  std::string_view field;        // of a PersistentVolume's spec
+  std::string_view provisioner;  // of a StorageClass
+  std::string_view driver;
+};
+constexpr MigratedPlugin kMigrated[] = {
+    {"awsElasticBlockStore", "kubernetes.io/aws-ebs", "ebs.csi.aws.com"},
+    {"azureDisk", "kubernetes.io/azure-disk", "disk.csi.azure.com"},
+    {"azureFile", "kubernetes.io/azure-file", "file.csi.azure.com"},
+    {"cinder", "kubernetes.io/cinder", "cinder.csi.openstack.org"},
+    {"gcePersistentDisk", "kubernetes.io/gce-pd", "pd.csi.storage.gke.io"},
+    {"portworxVolume", "kubernetes.io/portworx-volume", "pxd.portworx.com"},
+    {"vsphereVolume", "kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"},
+};
+
+std::string DriverOf(const JsonView& spec) {
+  const JsonView csi = spec.Get("csi");
+  if (csi.present()) return std::string(csi.Get("driver").Text());
+  const auto* found = std::find_if(std::begin(kMigrated), std::end(kMigrated),
+                                   [&](const auto& one) { return spec.Get(one.field).present(); });
+  return found == std::end(kMigrated) ? std::string() : std::string(found->driver);
+}
+
+std::string ProvisionerOf(std::string_view told) {
+  const auto* found = std::find_if(std::begin(kMigrated), std::end(kMigrated),
+                                   [&](const auto& one) { return one.provisioner == told; });
+  return std::string(found == std::end(kMigrated) ? told : found->driver);
+}
+
+struct ZoneLabel {
+  std::string_view of_volume;
+  std::string_view of_node;
+};
+constexpr std::string_view kZone = "topology.kubernetes.io/zone";
+constexpr std::string_view kRegion = "topology.kubernetes.io/region";
+constexpr ZoneLabel kZoneLabels[] = {{"failure-domain.beta.kubernetes.io/zone", kZone},
+                                     {"failure-domain.beta.kubernetes.io/region", kRegion},
+                                     {kZone, kZone},
+                                     {kRegion, kRegion}};
+
+// "a__b" are two.
+std::vector<std::string> SplitZones(std::string_view text) {
+  std::vector<std::string> zones;
+  constexpr std::string_view kBetween = "__";
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(kBetween, at), text.size());
+    zones.emplace_back(text.substr(at, end - at));
+    at = end + kBetween.size();
+  }
+  return zones;
+}
+
+// A volume that has labels of zones is reached by the nodes of these, and by nodes that have no
+// such label at all (kube-scheduler's plugin VolumeZone).
+std::vector<NodeSelectorTerm> WithinZones(std::vector<NodeSelectorTerm> places,
+                                          const cluster::Labels& labels) {
+  NodeSelectorTerm inside;
+  for (const ZoneLabel& label : kZoneLabels) {
+    const auto found = labels.find(std::string(label.of_volume));
+    if (found == labels.end()) continue;
+    inside.match_expressions.push_back(
+        {std::string(label.of_node), cluster::SelectorOperator::kIn, SplitZones(found->second)});
+  }
+  if (inside.match_expressions.empty()) return places;
+  NodeSelectorTerm nowhere;
+  for (const ZoneLabel& label : kZoneLabels)
+    nowhere.match_expressions.push_back(
+        {std::string(label.of_volume), cluster::SelectorOperator::kDoesNotExist, {}});
+  if (places.empty()) return {std::move(inside), std::move(nowhere)};
+  std::vector<NodeSelectorTerm> both;
+  for (const NodeSelectorTerm& place : places) {
+    for (const NodeSelectorTerm& zone : {inside, nowhere}) {
+      NodeSelectorTerm& term = both.emplace_back(place);
+      term.match_expressions.insert(term.match_expressions.end(), zone.match_expressions.begin(),
+                                    zone.match_expressions.end());
+    }
+  }
+  return both;
+}
+
 cluster::Volume ReadVolume(const JsonView& object, const ObjectMeta& meta) {
   cluster::Volume volume;
   volume.name = meta.key.name;
@@ -137,7 +219,6 @@ cluster::Volume ReadVolume(const JsonView& object, const ObjectMeta& meta) {
   if (claim.present())
     volume.claim = {std::string(claim.Get("namespace").Text()),
                     std::string(claim.Get("name").Text())};
-  volume.places = ReadNodeSelectorTerms(required.Get("nodeSelectorTerms"));
   const JsonView status = object.Get("status");
   volume.phase = PhaseOf(status.Get("phase").Text(), claim.present(), meta.deleting);
   volume.terms = ReadTerms(spec);
@@ -145,8 +226,10 @@ cluster::Volume ReadVolume(const JsonView& object, const ObjectMeta& meta) {
   const JsonView metadata = object.Get("metadata");
   const JsonView labels = metadata.Get("labels");
   volume.labels = labels.TextMap();
+  volume.places =
+      WithinZones(ReadNodeSelectorTerms(required.Get("nodeSelectorTerms")), volume.labels);
   const JsonView csi = spec.Get("csi");
-  volume.driver = csi.Get("driver").Text();
+  volume.driver = DriverOf(spec);
   if ((volume.terms.modes & (cluster::kManyRead | cluster::kManyWrite)) != 0)
     volume.handle = csi.Get("volumeHandle").Text();
   return volume;
@@ -155,7 +238,7 @@ cluster::Volume ReadVolume(const JsonView& object, const ObjectMeta& meta) {
 cluster::StorageClass ReadClass(const JsonView& object, const ObjectMeta& meta) {
   cluster::StorageClass one;
   one.name = meta.key.name;
-  one.provisioner = object.Get("provisioner").Text();
+  one.provisioner = ProvisionerOf(object.Get("provisioner").Text());
   one.waits_for_pod = object.Get("volumeBindingMode").Text() == "WaitForFirstConsumer";
   const JsonView topologies = object.Get("allowedTopologies");
   topologies.Items([&](const JsonView& topology) {

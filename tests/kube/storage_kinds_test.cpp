@@ -118,6 +118,65 @@ TEST_CASE("a claim says what volume suits it, and a volume what it has",
             .handle.empty());
 }
 
+std::vector<std::string> Written(const std::vector<cluster::NodeSelectorTerm>& places) {
+  std::vector<std::string> all;
+  for (const cluster::NodeSelectorTerm& place : places) {
+    std::string& text = all.emplace_back();
+    for (const cluster::SelectorRequirement& one : place.match_expressions) {
+      text += (one.op == SelectorOperator::kDoesNotExist ? "!" : "") + one.key;
+      for (const std::string& value : one.values) text += " " + value;
+      text += "; ";
+    }
+  }
+  return all;
+}
+
+TEST_CASE("a volume with labels of zones is reached by nodes of these, and by nodes without any",
+          "[kube][decode][storage]") {
+  const auto volume = [](const std::string& labels, const std::string& spec = "") {
+    return DecodedStorage<cluster::Volume>(
+        StorageKind::kVolume, R"({"metadata":{"name":"pv-1","uid":"u","labels":{)" + labels +
+                                  R"(}},"spec":{)" + spec + "}}");
+  };
+  const std::string nowhere =
+      "!failure-domain.beta.kubernetes.io/zone; !failure-domain.beta.kubernetes.io/region; "
+      "!topology.kubernetes.io/zone; !topology.kubernetes.io/region; ";
+  CHECK(volume(R"("disk":"fast")").places.empty());
+  CHECK(Written(volume(R"("topology.kubernetes.io/zone":"a__b")").places) ==
+        std::vector<std::string>{"topology.kubernetes.io/zone a b; ", nowhere});
+  const std::string old = R"("failure-domain.beta.kubernetes.io/zone":"a",
+                             "failure-domain.beta.kubernetes.io/region":"r")";
+  const std::string zone_and_region =
+      "topology.kubernetes.io/zone a; topology.kubernetes.io/region r; ";
+  CHECK(Written(volume(old).places) == std::vector<std::string>{zone_and_region, nowhere});
+  const std::string affinity = R"("nodeAffinity":{"required":{"nodeSelectorTerms":[
+      {"matchExpressions":[{"key":"rack","operator":"In","values":["1"]}]}]}})";
+  CHECK(Written(volume(old, affinity).places) ==
+        std::vector<std::string>{"rack 1; " + zone_and_region, "rack 1; " + nowhere});
+}
+
+TEST_CASE("volumes of plugins that were in Kubernetes count with the CSI driver that has them now",
+          "[kube][decode][storage]") {
+  const auto driver = [](const std::string& source) {
+    return DecodedStorage<cluster::Volume>(
+               StorageKind::kVolume,
+               R"({"metadata":{"name":"pv-1","uid":"u"},"spec":{)" + source + "}}")
+        .driver;
+  };
+  CHECK(driver(R"("awsElasticBlockStore":{"volumeID":"v"})") == "ebs.csi.aws.com");
+  CHECK(driver(R"("vsphereVolume":{"volumePath":"v"})") == "csi.vsphere.vmware.com");
+  CHECK(driver(R"("hostPath":{"path":"/v"})").empty());
+  const auto made_by = [](const std::string& provisioner) {
+    return DecodedStorage<cluster::StorageClass>(
+               StorageKind::kClass,
+               R"({"metadata":{"name":"fast","uid":"u"},"provisioner":")" + provisioner + R"("})")
+        .provisioner;
+  };
+  CHECK(made_by("kubernetes.io/gce-pd") == "pd.csi.storage.gke.io");
+  CHECK(made_by("kubernetes.io/no-provisioner") == cluster::kNoProvisioner);
+  CHECK(made_by("csi.example.com") == "csi.example.com");
+}
+
 TEST_CASE("a CSINode says how many volumes of which drivers its node takes",
           "[kube][decode][storage]") {
   const auto drivers = DecodedStorage<cluster::NodeDrivers>(
@@ -185,8 +244,9 @@ TEST_CASE("claims are known by name, and readable before anything starts",
   // Deleted and made again while nobody watched: the same name, so it is told as it is now.
   world.api.On(Method::kGet, claims + "?limit=500", Reply(200, ListOf("List", "")));
   world.Send(claims, "ADDED", ClaimText(""));
-  REQUIRE(Eventually(
-      [&] { return world.LastTold("PersistentVolumeClaim") == "PersistentVolumeClaim team/data"; }));
+  REQUIRE(Eventually([&] {
+    return world.LastTold("PersistentVolumeClaim") == "PersistentVolumeClaim team/data";
+  }));
   world.Send(claims, "ERROR", R"({"kind":"Status","code":410,"message":"gone"})");
   CHECK(Eventually([&] {
     return world.LastTold("PersistentVolumeClaim") == "PersistentVolumeClaim team/data removed";

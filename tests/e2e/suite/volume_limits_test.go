@@ -31,17 +31,23 @@ func (e *env) takesVolumes(node string, count int32) {
 // addAttached adds a claim that is bound to a volume of the driver, which every node reaches.
 func (e *env) addAttached(name string) {
 	e.t.Helper()
+	e.addReadyVolume(name, nil, corev1.PersistentVolumeSource{
+		CSI: &corev1.CSIPersistentVolumeSource{Driver: csiDriver, VolumeHandle: e.ns + "-" + name},
+	})
+}
+
+// addReadyVolume adds a claim and a volume that is bound to it.
+func (e *env) addReadyVolume(name string, labels map[string]string, source corev1.PersistentVolumeSource) {
+	e.t.Helper()
 	volume := e.ns + "-" + name
 	_, err := e.Client.CoreV1().PersistentVolumes().Create(e.ctx, &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: volume},
+		ObjectMeta: metav1.ObjectMeta{Name: volume, Labels: labels},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity: oneGibibyte(), StorageClassName: e.ns,
 			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
 			ClaimRef:                      &corev1.ObjectReference{Namespace: e.ns, Name: name},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: csiDriver, VolumeHandle: volume},
-			},
+			PersistentVolumeSource:        source,
 		},
 	}, metav1.CreateOptions{})
 	e.must(err)

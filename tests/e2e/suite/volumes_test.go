@@ -150,3 +150,23 @@ func TestAGangWithAMissingClaimEvictsNobodyAndStartsWhenItsVolumeIsThere(t *test
 		t.Errorf("high-1 is in %s, its volume in %s-r1", got, e.ns)
 	}
 }
+
+func TestAMemberStartsInTheZoneThatTheLabelsOfItsVolumeName(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	nodes := objects.Nodes(e.ns, 8, 8)
+	for i, node := range nodes {
+		node.Labels[corev1.LabelTopologyZone] = fmt.Sprintf("zone-%d", i/2)
+	}
+	e.addNodes(nodes...)
+	// Attached by a plugin that was in Kubernetes: no affinity says where it is.
+	e.addReadyVolume("data", map[string]string{corev1.LabelTopologyZone: "zone-3"}, corev1.PersistentVolumeSource{
+		AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-" + e.ns},
+	})
+	e.claimsBound("data")
+	workers := e.gang("workers", 2, 8)
+	e.addWithClaim(workers, "data")
+	e.whole(15*time.Second, workers)
+	if refused := e.refusals(workers); len(refused) > 0 {
+		t.Errorf("kube-scheduler refused %v", refused)
+	}
+}
