@@ -151,21 +151,24 @@ func TestAGangWithAMissingClaimEvictsNobodyAndStartsWhenItsVolumeIsThere(t *test
 	}
 }
 
-func TestAMemberStartsInTheZoneThatTheLabelsOfItsVolumeName(t *testing.T) {
-	e := in(t, mustered(t, worldOptions{}))
-	nodes := objects.Nodes(e.ns, 8, 8)
-	for i, node := range nodes {
-		node.Labels[corev1.LabelTopologyZone] = fmt.Sprintf("zone-%d", i/2)
+func TestAGangStartsAtOnceInTheZoneThatTheLabelsOfAVolumeName(t *testing.T) {
+	e := withRacks(t)
+	rack := e.ns + "-r3"
+	for i := range 8 {
+		e.must(e.patchNode(fmt.Sprintf("%s-%d", e.ns, i),
+			fmt.Sprintf(`{"metadata":{"labels":{%q:"%s-r%d"}}}`, corev1.LabelTopologyZone, e.ns, i/2)))
 	}
-	e.addNodes(nodes...)
 	// Attached by a plugin that was in Kubernetes: no affinity says where it is.
-	e.addReadyVolume("data", map[string]string{corev1.LabelTopologyZone: "zone-3"}, corev1.PersistentVolumeSource{
+	e.addReadyVolume("data", map[string]string{corev1.LabelTopologyZone: rack}, corev1.PersistentVolumeSource{
 		AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-" + e.ns},
 	})
 	e.claimsBound("data")
-	workers := e.gang("workers", 2, 8)
+	workers := e.gang("workers", 16, 1, objects.Annotated(requires, "rack"))
 	e.addWithClaim(workers, "data")
 	e.whole(15*time.Second, workers)
+	if got := e.inOne(workers, rackLabel); got != rack {
+		t.Errorf("it is in %s, its volume in %s", got, rack)
+	}
 	if refused := e.refusals(workers); len(refused) > 0 {
 		t.Errorf("kube-scheduler refused %v", refused)
 	}
