@@ -446,10 +446,12 @@ void ClusterFeed::TellSilence() {
   silent_ = silent;
 }
 
-// What was read of claims, volumes and classes is of now, all of it.
+// What was read of claims, volumes and classes is of now, all of it. Where CSINodes may not be read
+// only the limits of drivers are missing.
 bool ClusterFeed::StorageIsReadable() const {
   const MutexLock lock(mu_);
   for (const StorageKindNames& names : StorageKinds()) {
+    if (names.kind == cluster::StorageKind::kNodeDrivers) continue;
     const auto reader = readers_.find(std::string(names.path));
     if (reader == readers_.end()) return false;
     const Reflector& reflector = *reader->second.reflector;

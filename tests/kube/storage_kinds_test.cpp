@@ -266,5 +266,16 @@ TEST_CASE("storage that may not be read holds up nothing, and gangs are planned 
   CHECK(Eventually([&] { return world.LastTold("storage") == "storage readable"; }));
 }
 
+TEST_CASE("where CSINodes may not be read, claims and volumes count all the same",
+          "[kube][feed][storage]") {
+  FeedWorld world;
+  ServeStorage(world);
+  world.api.On(Method::kGet, "/apis/storage.k8s.io/v1/csinodes?limit=500",
+               Refusal(403, "csinodes is forbidden"));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(Eventually([&] { return world.LastTold("storage") == "storage readable"; }));
+}
+
 }  // namespace
 }  // namespace muster::kube
