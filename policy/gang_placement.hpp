@@ -118,6 +118,7 @@ class GangPlacement {
   void AlignRails();
   void SortRoles(RoleOrder order);
   cluster::NodeIndex FindFor(const Search& search, const Role& role, size_t demand) const;
+  std::vector<bool> Near(bool all) const;
   bool PlacedTogether();
   std::optional<Miss> Try(const Attempt& attempt);
   bool PlaceAt(const Role& role, size_t demand, cluster::NodeIndex node);
@@ -145,8 +146,9 @@ class GangPlacement {
   DeviceOrder devices_ = DeviceOrder::kTightest;  // of the attempt
   std::vector<topology::DomainId> confined_;      // to which layouts are; empty: to the scope
   const cluster::NodeSet* among_ = nullptr;       // of an attempt; null: all nodes
-  // The same for roles with affinity to pods.
+  // The same for these of the demands: pods with affinity, and whom it looks for.
   const cluster::NodeSet* together_ = nullptr;
+  std::vector<bool> near_ = {};
   std::vector<size_t> delta_of_;  // by demand: position among the transaction's deltas
   GangRails rails_;               // of members that have their nodes
   bool rails_known_ = false;      // those that had them before are among these

@@ -16,19 +16,43 @@ void GangPlacement::SortRoles(RoleOrder order) {
   if (search_.conditions() == nullptr) return;
   std::stable_partition(roles_.begin(), roles_.end(), [&](const Role& role) {
     return role.spec().rules.affinity.empty() ||
-           search_.conditions()->LooksForItself(demands_[role.members.front()]);
+           search_.conditions()->LooksFor(demands_[role.members.front()],
+                                          demands_[role.members.front()]);
   });
 }
 
 NodeIndex GangPlacement::FindFor(const Search& search, const Role& role, size_t demand) const {
-  if (together_ == nullptr || role.spec().rules.affinity.empty())
-    return search.FindFor(*role.shape, demands_[demand]);
+  if (together_ == nullptr || !near_[demand]) return search.FindFor(*role.shape, demands_[demand]);
   cluster::NodeSet both;
   search.EachNode([&](NodeIndex node) {
     if (together_->Contains(node)) both.Add(node);
     return true;
   });
   return search.Within(&both).FindFor(*role.shape, demands_[demand]);
+}
+
+// Pods with affinity, and of each other role that they look for all members, or the first: one such
+// pod in the domain is enough.
+std::vector<bool> GangPlacement::Near(bool all) const {
+  std::vector<bool> near(demands_.size());
+  std::vector<const Demand*> looking;
+  for (const Role& role : roles_) {
+    if (role.spec().rules.affinity.empty()) continue;
+    looking.push_back(&demands_[role.members.front()]);
+    for (const size_t member : role.members) near[member] = true;
+  }
+  for (const Role& role : roles_) {
+    const Demand& first = demands_[role.members.front()];
+    if (std::none_of(looking.begin(), looking.end(), [&](const Demand* one) {
+          return search_.conditions()->LooksFor(*one, first);
+        }))
+      continue;
+    for (const size_t member : role.members) {
+      near[member] = true;
+      if (!all) break;
+    }
+  }
+  return near;
 }
 
 // Where the first member of those that are to be together has gone the others may lack room: in one
@@ -43,13 +67,16 @@ bool GangPlacement::PlacedTogether() {
     cluster::NodeSet nodes;
   };
   std::map<std::string, Place> places;
+  const std::vector<bool> all = Near(true);
   search_.EachNode([&](NodeIndex node) {
     const cluster::Node* record = search_.tx().node(node);
     if (record == nullptr) return true;
     const auto label = record->labels.find(role->spec().rules.affinity.front().topology_key);
     if (label == record->labels.end()) return true;
     Place& place = places[label->second];
-    place.room += PodsOn(search_, *role->shape, node, role->size());
+    for (const Role& one : roles_) {
+      if (all[one.members.front()]) place.room += PodsOn(search_, *one.shape, node, one.size());
+    }
     place.nodes.Add(node);
     return true;
   });
@@ -61,7 +88,14 @@ bool GangPlacement::PlacedTogether() {
   if (order.size() > kMostLayouts) order.resize(kMostLayouts);
   const bool placed = std::any_of(order.begin(), order.end(), [&](const Place* place) {
     together_ = &place->nodes;
-    return PlacedIn({{false, RoleOrder::kMostGpus, DeviceOrderOf(search_.strategy())}});
+    const std::vector<Attempt> way = {
+        {false, RoleOrder::kMostGpus, DeviceOrderOf(search_.strategy())}};
+    for (const bool whole : {true, false}) {
+      near_ = Near(whole);
+      if (PlacedIn(way)) return true;
+      if (near_ == Near(false)) break;
+    }
+    return false;
   });
   together_ = nullptr;
   return placed;

@@ -125,6 +125,9 @@ PodConditions::SpreadCount PodConditions::SpreadOf(const PodSpec& spec, const Sp
   const auto size = static_cast<size_t>(domains.size);
   const uint32_t nodes = tx_.base().size();
   SpreadCount count{&rule, &domains, std::vector<bool>(nodes), Counts(size), Counts(size)};
+  // Honored are the selector and the affinity of the pod, not where its volumes are.
+  cluster::NodeConstraints asked = spec.constraints;
+  asked.volume_places.clear();
   for (uint32_t i = 0; i < nodes; ++i) {
     const Node* node = tx_.node(NodeIndex{i});
     if (node == nullptr) continue;
@@ -133,7 +136,7 @@ PodConditions::SpreadCount PodConditions::SpreadOf(const PodSpec& spec, const Sp
         std::all_of(
             all.begin(), all.end(),
             [&](const SpreadRule& one) { return node->labels.contains(one.topology_key); }) &&
-        (!rule.heeds_affinity || MatchesNode(spec.constraints, node->name, node->labels)) &&
+        (!rule.heeds_affinity || MatchesNode(asked, node->name, node->labels)) &&
         (!rule.heeds_taints || ToleratesAll(spec.constraints.tolerations, node->taints));
     if (!counts) continue;
     count.counted[i] = true;

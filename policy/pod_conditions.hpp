@@ -55,9 +55,9 @@ class PodConditions {
   std::vector<cluster::NodeIndex> ClosedTo(const Demand& demand);
   // Rules see no difference between them: each may have the other's node.
   bool Alike(const Demand& a, const Demand& b);
-  // Its own affinity means the pod itself.
-  bool LooksForItself(const Demand& demand) const {
-    return MeantByAll(demand.spec->rules.affinity, *demand.face);
+  // The affinity of the one means the other.
+  bool LooksFor(const Demand& demand, const Demand& other) const {
+    return MeantByAll(demand.spec->rules.affinity, *other.face);
   }
   // Each of these pods, which the transaction has placed, could still come to its node if it were
   // the last one.
