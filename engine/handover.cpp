@@ -99,6 +99,12 @@ class HandoverStep {
   // HAMi's plugin has served it: it is not to be taken for the next one.
   void EndTurn(Member& member);
   void Planned(Member& member);
+  // Kube-scheduler may see it now.
+  bool HasTurn(const Member& member) {
+    if (!gang_.plan->all_nominated || preempts_) return false;
+    if (!turns_) turns_.emplace(state_, gang_, now_);
+    return turns_->Has(member);
+  }
   // Its own scheduler places it.
   void Others(Member& member);
   void Bind(Member& member);
@@ -182,13 +188,16 @@ void HandoverStep::Planned(Member& member) {
   const bool called = !member.writes->held.empty() && !gated;
   if (called || member.writes->outcome_unknown) return Bind(member);
   if (member.plan->bind_seen && !gated) return;  // kube-scheduler comes again by itself
+  const bool in_turn = IsNominatedInTurn(member);
+  if (in_turn && !HasTurn(member)) {
+    if (!pod.nominated_node.empty()) Nominate(member, "", false);
+    return;
+  }
   if (pod.nominated_node != node && (!pins || preempts_) &&
       (preempts_ || member.writes->pinned_node != node)) {
     return Nominate(member, node, !gated && !preempts_);
   }
-  if (!gang_.plan->all_nominated || preempts_) return;
-  if (!turns_) turns_.emplace(state_, gang_, now_);
-  if (!turns_->Has(member)) return;
+  if (!in_turn && !HasTurn(member)) return;
   if (gated) return released_ ? Release(member) : void();
   if (!member.writes->needs_wake) return;
   const ActionId id = state_.writes.Begin(member, WriteKind::kWake);

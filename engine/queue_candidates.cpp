@@ -112,8 +112,10 @@ std::vector<Search::Source> Search::Sources() const {
 
 QueueCandidates Search::Find() {
   for (const Source& source : Sources()) Collect(source);
-  const bool some = std::any_of(entries_.begin(), entries_.end(),
-                                [](const Entry& one) { return !one.lost.loss.leaves; });
+  // Also of what leaves already: after a restart, say, nobody knows for whom it was evicted.
+  const bool some = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& one) {
+    return !one.lost.loss.leaves || rights_.JudgeAlone(one.holding).right != Right::kNone;
+  });
   if (entries_.empty() || (!some && !leaving_only_ && found_.shielded.gangs == 0)) return found_;
   const Entries all = InOrder();
   const auto promised = std::make_shared<const cluster::NodeSet>(PromisedNodes());

@@ -5,6 +5,7 @@
 
 #include "engine/course.hpp"
 #include "engine/defect.hpp"
+#include "engine/start_turns.hpp"
 
 namespace muster::engine {
 
@@ -130,7 +131,9 @@ void Reservations::CountNominated(Gang& gang, int64_t planned) {
     const bool shown = member.pod->nominated_node == member.plan->node &&
                        member.writes->doing != WriteKind::kNominate;
     if (shown) Nominated(member, true);
-    all = all && member.plan->nominated;
+    // One that is nominated in its turn is in nobody's way before.
+    const bool waits = IsNominatedInTurn(member) && member.pod->nominated_node.empty();
+    all = all && (member.plan->nominated || waits);
   }
   GangPlan& plan = gang.plan.value_;
   plan.all_nominated = planned > 0 && (plan.all_nominated || all);

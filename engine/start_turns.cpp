@@ -10,14 +10,41 @@
 
 namespace muster::engine {
 
+using cluster::Pod;
+
 bool ComesInTurn(const Member& member) {
   const cluster::PodRules& rules = member.pod->spec->rules;
   return !rules.affinity.empty() || !rules.spread.empty();
 }
 
+bool IsNominatedInTurn(const Member& member) { return !member.pod->spec->rules.spread.empty(); }
+
 namespace {
 
 bool HasCome(const Member& member) { return member.plan->bind_seen || member.pod->bound(); }
+
+// Another one is nominated to its node that kube-scheduler would count with it.
+bool IsCrowded(const Member& member, const std::vector<const Member*>& to_come) {
+  const Pod& pod = *member.pod;
+  const auto counts = [&](const Pod& other) {
+    const auto& spread = pod.spec->rules.spread;
+    return other.key.ns == pod.key.ns &&
+           std::any_of(spread.begin(), spread.end(), [&](const cluster::SpreadRule& rule) {
+             return rule.pods.Matches(other.labels);
+           });
+  };
+  return std::any_of(to_come.begin(), to_come.end(), [&](const Member* other) {
+    return other != &member && other->pod->nominated_node == member.plan->node &&
+           counts(*other->pod);
+  });
+}
+
+// More is sooner: one that is on its way, else the first whose node is open to it, else just one.
+int RankOf(const Member& member, bool open) {
+  if (!open) return 1;
+  const bool nominated = member.pod->nominated_node == member.plan->node;
+  return 2 + (nominated ? 1 : 0) + (member.pod->gated_by_muster() ? 0 : 2);
+}
 
 }  // namespace
 
@@ -38,14 +65,14 @@ StartTurns::StartTurns(EngineState& state, const Gang& gang, cluster::Time now) 
   for (const Member* member : to_come) demands.push_back(DemandOf(state, terms, *member, now));
   const auto conditions = policy::PodConditions::Of(tx, demands);
   if (conditions == nullptr) return;
-  // The one that is on its way, else the first whose node is open to it, else just one.
   const Member* next = nullptr;
   int best = 0;
   for (size_t i = 0; i < to_come.size(); ++i) {
     if (!ComesInTurn(*to_come[i])) continue;
     const bool open = conditions->On(demands[i], to_come[i]->plan->placement->node) ==
-                      policy::PodConditions::Bar::kNone;
-    const int rank = open ? (to_come[i]->pod->gated_by_muster() ? 2 : 3) : 1;
+                          policy::PodConditions::Bar::kNone &&
+                      !IsCrowded(*to_come[i], to_come);
+    const int rank = RankOf(*to_come[i], open);
     if (rank <= best) continue;
     best = rank;
     next = to_come[i];

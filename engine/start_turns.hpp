@@ -3,6 +3,11 @@
 // then: a plan that is right as a whole is turned down where the wrong member comes first. So of
 // such members one is brought to it at a time, one whose node is open to it by those that have
 // reached Bind. All others may come as they like. Pure.
+//
+// Of the pods that are nominated and have not come it counts, for topology spread, those of the
+// node that it looks at and no others, also pods that still have a gate. So a member that is to be
+// spread is nominated when its turn has come, and none has its turn where such a pod would be in
+// its way.
 #pragma once
 
 #include <set>
@@ -15,6 +20,8 @@ struct EngineState;
 
 // kube-scheduler's answer for it depends on which other members came before.
 bool ComesInTurn(const Member& member);
+// In its turn, and no sooner, it is nominated.
+bool IsNominatedInTurn(const Member& member);
 
 class StartTurns {
  public:
