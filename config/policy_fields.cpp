@@ -205,7 +205,7 @@ void VisitGangs(Policy* policy, FieldVisitor* visitor) {
          "pin: members that have a controller get their node as required node affinity\n"
          "instead. This saves one write per member. But nothing keeps the room free between\n"
          "release and binding, and a released pod whose node is lost stays Pending until it\n"
-         "is deleted."},
+         "is deleted. A Job counts that as a failure; a ReplicaSet or a StatefulSet does not."},
         {"nominate", "pin"}, &options->hand_over);
     visitor->Section(
         {"backoff",
