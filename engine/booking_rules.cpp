@@ -40,6 +40,23 @@ bool WithinGuarantee(const EngineState& state, const Gang& gang) {
       .within;
 }
 
+// Of another queue, where the queues between which the choice is go by priority.
+bool OutranksAcross(const EngineState& state, const Gang& gang, const Gang& owner) {
+  const QueueBook& book = state.queue_book;
+  const queues::Tree& tree = book.tree();
+  const auto branches = tree.Diverge(book.IndexOf(QueueOf(gang)), book.IndexOf(QueueOf(owner)));
+  if (!branches || tree.at(tree.at(branches->a).parent).fair()) return false;
+  return PriorityOf(gang) > PriorityOf(owner);
+}
+
+// The queue of the one is within its guarantee with it, and that of the other is not; where they
+// are equal, as their queues are ordered.
+bool FirstAcross(const EngineState& state, const Gang& gang, const Gang& owner) {
+  const bool within = WithinGuarantee(state, gang);
+  if (within != WithinGuarantee(state, owner)) return within;
+  return OutranksAcross(state, gang, owner);
+}
+
 bool MayEvictIt(const EngineState& state, const Gang& gang, const Gang& booked) {
   return Preempts(state, gang) && OnceStarted(state, gang).MayEvict(booked);
 }
@@ -104,16 +121,14 @@ const Booking* AheadOf(EngineState& state, const Gang& gang) {
   if (state.bookings.none() || !gang.pending()) return nullptr;
   if (state.bookings.Of(gang.id) != nullptr) return nullptr;
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
-  std::optional<bool> within;
   for (const Booking& booking : state.bookings.all()) {
     const Gang* booked = state.members.Find(booking.gang);
     if (booked == nullptr || booked == &gang || !booked->pending()) continue;
     if (!useful.Meets(booking.useful)) continue;
     if (BookedFor(state, gang) == booking.queue) {
       if (*gang.queue->order < *booked->queue->order) continue;
-    } else {
-      if (!within) within = WithinGuarantee(state, gang);
-      if (*within && !WithinGuarantee(state, *booked)) continue;
+    } else if (FirstAcross(state, gang, *booked)) {
+      continue;
     }
     return &booking;
   }
@@ -193,7 +208,7 @@ bool GoesBefore(const EngineState& state, const Gang& gang, const KeptRoom& room
 bool GoesBefore(EngineState& state, const Gang& gang, const Gang& owner) {
   if (!state.queue_book.on() || BookedFor(state, gang) == BookedFor(state, owner)) {
     if (FirstInQueue(state, gang, owner)) return true;
-  } else if (WithinGuarantee(state, gang) && !WithinGuarantee(state, owner)) {
+  } else if (FirstAcross(state, gang, owner)) {
     return true;
   }
   return MayEvictIt(state, gang, owner);
