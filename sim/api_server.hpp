@@ -55,6 +55,7 @@ struct PodStatusPatch {
   std::optional<cluster::PodPhase> phase;
   std::optional<std::string> reason;
   std::optional<std::string> message;
+  std::optional<ResizeStatus> resize = {};
   // It was admitted where HAMi's plugin hands out devices, with these; see PodRecord.
   std::optional<std::vector<cluster::HamiDevice>> admitted_with = {};
   cluster::Labels annotations = {};  // merged into the pod's in the same write
@@ -108,6 +109,10 @@ class ApiServer {
   // kConflict when the pod is being deleted, has a node already (also this one), has gates, or the
   // UID differs. Capacity is not checked. Clears nominatedNodeName.
   cluster::Status BindPod(Actor actor, const Binding& binding);
+  // PATCH pods/{name}/resize: its spec requests this CPU and memory from now on (resize.hpp).
+  // kInvalidArgument when it does not run.
+  cluster::Status ResizePod(Actor actor, const engine::PodRef& pod, cluster::MilliCpu cpu,
+                            cluster::MiB memory);
   // With `pin`, the pod's required node affinity names that node alone from then on.
   cluster::Status RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate,
                              const std::string& pin = {}, const cluster::Labels& annotations = {});

@@ -1,9 +1,10 @@
-// The verbs on pods: create, delete, evict, bind, patch.
+// The verbs on pods: create, delete, evict, bind, resize, patch.
 #include <algorithm>
 #include <charconv>
 
 #include "cluster/hami_devices.hpp"
 #include "sim/api_server_impl.hpp"
+#include "sim/resize.hpp"
 
 namespace muster::sim {
 
@@ -122,6 +123,8 @@ Result<PodPtr*> ApiServer::Impl::Find(const engine::PodRef& ref) {
 void ApiServer::Impl::Store(PodPtr& slot, std::shared_ptr<PodRecord> next) {
   next->pod.resource_version = store.NextVersion();
   next->pod.hami_turn = TurnOf(*next);
+  if (IsResized(*next)) next->resize.reset();
+  next->pod.resized = ResizedOf(*next);
   slot = std::move(next);
   store.Log(Change::kModified, slot);
 }
@@ -256,6 +259,22 @@ Status ApiServer::BindPod(Actor actor, const Binding& binding) {
   return Ok{};
 }
 
+Status ApiServer::ResizePod(Actor actor, const engine::PodRef& pod, cluster::MilliCpu cpu,
+                            cluster::MiB memory) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  if ((**slot)->pod.phase != cluster::PodPhase::kRunning) return Invalid("the pod does not run");
+  impl_->Count(actor, Verb::kPatch);
+  auto next = std::make_shared<PodRecord>(***slot);
+  auto spec = std::make_shared<cluster::PodSpec>(*next->pod.spec);
+  if (!next->resize) next->resize = {spec->requests, spec->requests};
+  spec->requests.cpu = cpu;
+  spec->requests.memory = memory;
+  next->pod.spec = std::move(spec);
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
 Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate,
                              const std::string& pin, const cluster::Labels& annotations) {
   const Result<PodPtr*> slot = impl_->Find(pod);
@@ -321,7 +340,7 @@ Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
       patch.phase.value_or(old.pod.phase) == old.pod.phase &&
       patch.reason.value_or(old.status_reason) == old.status_reason &&
       patch.message.value_or(old.status_message) == old.status_message && !patch.admitted_with &&
-      Has(old, patch.annotations);
+      !patch.resize && Has(old, patch.annotations);
   if (same) return Ok{};
   auto next = std::make_shared<PodRecord>(old);
   Merge(*next, patch.annotations);
@@ -331,6 +350,7 @@ Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
   const bool unschedulable = next->status_reason == "Unschedulable";
   next->pod.unschedulable =
       unschedulable ? std::make_shared<const std::string>(next->status_message) : nullptr;
+  if (patch.resize) next->resize = patch.resize;
   if (patch.admitted_with) {
     next->acknowledged = true;
     next->hami_given = *patch.admitted_with;

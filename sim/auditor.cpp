@@ -71,7 +71,9 @@ void Auditor::Impl::SeePlace(const PodPtr& pod, bool live, Time at) {
   if (live) {
     queue_audit_.Runs(pod);
     NodeBook& book = nodes_[pod->pod.node_name];
-    book.pods[uid] = pod;
+    PodPtr& there = book.pods[uid];
+    if (there != nullptr && there->pod.held() != pod->pod.held()) book.changed = at;  // resized
+    there = pod;
     if (known == bound_to_.end()) {
       bound_to_[uid] = pod->pod.node_name;
       if (Musters(pod->pod)) {

@@ -123,13 +123,13 @@ void KubeScheduler::Impl::OnPod(Change change, const PodPtr& pod) {
   if (pod->pod.bound()) {
     cache_.Unnominate(pod->pod.uid);
     const bool confirms = cache_.Holds(pod->pod.uid);
-    cache_.Hold(pod->pod, pod->pod.node_name);
+    const bool shrinks = cache_.Hold(pod->pod, pod->pod.node_name);
     if (binding_.contains(pod->pod.uid)) {
       queue_.Upsert(pod, loop_.now());  // the answer of Bind finds it there
     } else {
       queue_.Remove(pod->pod.uid, loop_.now());
     }
-    if (!confirms) queue_.Stir(cache_.has_pod_rules(), loop_.now());
+    if (!confirms || shrinks) queue_.Stir(shrinks || cache_.has_pod_rules(), loop_.now());
     return;
   }
   if (!Responsible(pod->pod)) return;

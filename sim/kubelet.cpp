@@ -8,6 +8,7 @@
 #include "cluster/hami_devices.hpp"
 #include "sim/hami_plugin.hpp"
 #include "sim/random.hpp"
+#include "sim/resize.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {
@@ -36,6 +37,7 @@ class Kubelet::Impl {
     Time start = Time::Never();  // it becomes Running then
     Time stop = Time::Never();   // it ends by itself then
     Time kill = Time::Never();   // its deletion is over then
+    Time resize;                 // its resize goes on then, or did last
     std::string node;
   };
   // Members of one PodGroup that run or have succeeded.
@@ -53,6 +55,9 @@ class Kubelet::Impl {
   // It gets its devices from HAMi's plugin, and has none yet.
   bool AsksHami(const PodRecord& pod) const;
   PodStatusPatch AskHami(const PodRecord& pod);
+  // What is due of the pod's resize; other resizes on its node may go on.
+  void ArrangeResizes(const PodRecord& pod);
+  std::optional<ResizeStatus> ResizeStep(const PodRecord& pod) const;
   void Post(const PodUid& uid, Time at);
   // Lets the members' run time begin, if enough of them run.
   void Meet(const PodRecord& pod);
@@ -68,6 +73,7 @@ class Kubelet::Impl {
   std::map<cluster::ObjectKey, Company> companies_;
   std::unordered_map<PodUid, Known> known_;                    // bound pods that exist
   std::unordered_map<std::string, std::set<PodUid>> pods_on_;  // of these, by node
+  std::set<PodUid> resizing_;                                  // of these, not done
   std::set<std::string> broken_;                               // nodes that admit nobody
   std::unique_ptr<Informer> informer_;
 };
@@ -100,6 +106,7 @@ void Kubelet::Impl::OnPod(Change change, const PodPtr& pod) {
     Forget(*pod);
     pods_on_[found->second.node].erase(uid);
     known_.erase(found);
+    ArrangeResizes(*pod);
     return;
   }
   if (!pod->pod.bound()) return;
@@ -113,6 +120,7 @@ void Kubelet::Impl::OnPod(Change change, const PodPtr& pod) {
     }
   }
   Arrange(*pod);
+  ArrangeResizes(*pod);
 }
 
 void Kubelet::Impl::Arrange(const PodRecord& pod) {
@@ -166,6 +174,28 @@ void Kubelet::Impl::Forget(const PodRecord& pod) {
   found->second.running.erase(pod.pod.uid);
   found->second.succeeded.erase(pod.pod.uid);
   if (found->second.running.empty() && found->second.succeeded.empty()) companies_.erase(found);
+}
+
+void Kubelet::Impl::ArrangeResizes(const PodRecord& pod) {
+  const bool resizes = pod.resize && known_.contains(pod.pod.uid);
+  resizes ? static_cast<void>(resizing_.insert(pod.pod.uid))
+          : static_cast<void>(resizing_.erase(pod.pod.uid));
+  for (const PodUid& uid : resizing_) {
+    Known& known = known_.at(uid);
+    if (known.node != pod.pod.node_name || known.resize > loop_.now()) continue;
+    known.resize = loop_.now() + options_.resize_delay;
+    Post(uid, known.resize);
+  }
+}
+
+std::optional<ResizeStatus> Kubelet::Impl::ResizeStep(const PodRecord& pod) const {
+  cluster::Resources others;
+  for (const PodUid& uid : pods_on_.at(pod.pod.node_name)) {
+    const PodPtr other = api_.FindPod(uid);
+    if (other == nullptr || other->pod.terminal() || uid == pod.pod.uid) continue;
+    others += AllocatedTo(*other);
+  }
+  return NextStep(pod, api_.FindNode(pod.pod.node_name)->node.allocatable, others);
 }
 
 void Kubelet::Impl::Post(const PodUid& uid, Time at) {
@@ -236,9 +266,11 @@ void Kubelet::Impl::Act(const PodUid& uid) {
     }
   } else if (pod->pod.phase == PodPhase::kRunning && known.stop <= now) {
     patch.phase = PodPhase::kSucceeded;
+  } else if (pod->pod.phase == PodPhase::kRunning && pod->resize && known.resize <= now) {
+    patch.resize = ResizeStep(*pod);
   }
   // It may have been deleted a moment ago; then there is nothing to report.
-  if (patch.phase || patch.admitted_with)
+  if (patch.phase || patch.admitted_with || patch.resize)
     static_cast<void>(api_.PatchPodStatus(Actor::kKubelet, ref, patch));
 }
 

@@ -2,7 +2,8 @@
 // when its simulated run time is over. For a member of a gang that time begins when minMember of
 // its members run: until then they wait for each other. A deleted pod goes when its grace is over.
 // On a node that is not ready nothing moves until it is ready again; when a node is deleted, its
-// pods are removed after a while (the pod garbage collector's work). Where HAMi's device plugin
+// pods are removed after a while (the pod garbage collector's work). Resizes of pods that run are
+// carried out as in resize.hpp. Where HAMi's device plugin
 // hands out the GPUs, a pod is admitted first, one after the other.
 //
 // Owned by sim::Cluster, driven by its loop; one thread at a time.
@@ -23,6 +24,7 @@ struct KubeletOptions {
   cluster::Duration start_delay = cluster::Seconds(1);  // bound → Running
   cluster::Duration grace_limit = cluster::Seconds(
       1);  // a deleted pod stops at the latest after this, if its own grace is longer
+  cluster::Duration resize_delay = cluster::Seconds(1);   // for each step of a resize
   cluster::Duration orphan_delay = cluster::Seconds(40);  // node deleted → its pods removed
   int64_t admission_failures_per_mille =
       0;  // bound pods that the kubelet turns down (phase Failed), seeded

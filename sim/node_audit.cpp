@@ -31,7 +31,7 @@ std::vector<std::string> BindingFaults(const PodRecord& bound, const NodePtr& no
     if (!usable) faults.push_back(what + "GPU " + std::to_string(gpu.value) + " is not usable");
   }
   Amounts used;
-  for (const auto& [uid, other] : pods) used += RequestOf(*other->pod.spec);
+  for (const auto& [uid, other] : pods) used += HeldBy(other->pod);
   Amounts offer = AllocatableOf(node->node);
   // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does:
   // a pod that runs on a broken one takes no healthy one away. DeviceFaults looks at those.

@@ -25,6 +25,16 @@ struct NodeRecord {
   int64_t resource_version = 0;
 };
 
+// Reason of the condition PodResizePending.
+enum class ResizePending { kNo, kDeferred, kInfeasible };
+
+// Of a pod that is resized in place: what its kubelet says.
+struct ResizeStatus {
+  cluster::Resources allocated;
+  cluster::Resources in_force;
+  ResizePending pending = ResizePending::kNo;
+};
+
 struct PodRecord {
   cluster::Pod pod;  // uid, created and resource_version are set by the API server
   cluster::Labels annotations;
@@ -45,6 +55,7 @@ struct PodRecord {
   bool evicted_by_muster = false;
   cluster::ObjectKey evicted_for = {};  // then: the gang for which it was
   bool acknowledged = false;            // by its kubelet, which has admitted it: status.startTime
+  std::optional<ResizeStatus> resize = {};      // nothing: it has what its spec requests
   std::vector<cluster::HamiDevice> hami_given;  // by HAMi's plugin, in order
   std::string status_reason;  // "Unschedulable", "SchedulerError", "UnexpectedAdmissionError", …
   std::string status_message;

@@ -20,6 +20,12 @@ Amounts RequestOf(const cluster::PodSpec& spec, GpuCount count) {
   return request;
 }
 
+Amounts HeldBy(const cluster::Pod& pod, GpuCount count) {
+  Amounts held = RequestOf(*pod.spec, count);
+  held.resources = pod.held();
+  return held;
+}
+
 Amounts AllocatableOf(const cluster::Node& node) {
   Amounts amounts;
   amounts.resources = node.allocatable;
@@ -141,21 +147,23 @@ void SchedulerCache::RemoveNode(const std::string& name) {
   std::erase(present_, &info);
 }
 
-void SchedulerCache::Hold(const cluster::Pod& pod, const std::string& node) {
+bool SchedulerCache::Hold(const cluster::Pod& pod, const std::string& node) {
   const uint32_t index = IndexOf(node);
   const auto [at, fresh] = held_.try_emplace(pod.uid);
+  Held& held = at->second;
+  const bool stays = !fresh && held.node == index;
+  const Amounts now = HeldBy(pod, count_);
+  const cluster::Resources before = held.request.resources;
   if (!fresh) {
-    Count(at->second.record, -1);
-    Count(pod, 1);
-    at->second.record = pod;
-    if (at->second.node == index) return;
-    infos_[at->second.node]->requested -= at->second.request;
-    Count(pod, -1);
+    Count(held.record, -1);
+    infos_[held.node]->requested -= held.request;
   }
   Count(pod, 1);
-  volumes_.Hold(pod, infos_[index]->record == nullptr ? nullptr : &infos_[index]->record->node);
-  at->second = {index, Request(*pod.spec), pod};
-  infos_[index]->requested += at->second.request;
+  infos_[index]->requested += now;
+  if (!stays)
+    volumes_.Hold(pod, infos_[index]->record == nullptr ? nullptr : &infos_[index]->record->node);
+  held = {index, now, pod};
+  return stays && (now.resources.cpu < before.cpu || now.resources.memory < before.memory);
 }
 
 bool SchedulerCache::Release(const PodUid& pod) {

@@ -41,6 +41,8 @@ struct Amounts {
   }
 };
 Amounts RequestOf(const cluster::PodSpec& spec, GpuCount count = GpuCount::kWhole);
+// Of a pod that has its node: it may be resized.
+Amounts HeldBy(const cluster::Pod& pod, GpuCount count = GpuCount::kWhole);
 Amounts AllocatableOf(const cluster::Node& node);
 
 // What kube-scheduler's built-in checks say of a pod and a node.
@@ -91,8 +93,9 @@ class SchedulerCache {
   const VolumeRules& volumes() const { return volumes_; }
   void SetNode(const NodePtr& node);
   void RemoveNode(const std::string& name);
-  // The pod holds its requests on `node` (instead of wherever it held them before).
-  void Hold(const cluster::Pod& pod, const std::string& node);
+  // The pod holds what it has on `node` (instead of what and wherever it held before). True: it
+  // held more there.
+  bool Hold(const cluster::Pod& pod, const std::string& node);
   bool Release(const cluster::PodUid& pod);
   bool Holds(const cluster::PodUid& pod) const { return held_.contains(pod); }
   // The pod's nomination, instead of an earlier one; an empty `node` takes it away.
