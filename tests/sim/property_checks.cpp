@@ -6,6 +6,7 @@
 #include "engine/scheduler.hpp"
 #include "engine/what_if.hpp"
 #include "property_world.hpp"
+#include "sim/scheduler_cache.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {
@@ -26,6 +27,11 @@ std::string Brief(const engine::GangView& gang) {
   return std::string(ToString(gang.state)) + " bound=" + std::to_string(gang.bound) +
          " succeeded=" + std::to_string(gang.succeeded) + " failed=" + std::to_string(gang.failed) +
          " min=" + std::to_string(gang.min_member);
+}
+
+std::string Words(const cluster::Resources& room) {
+  return std::to_string(room.cpu.value()) + " milli-CPU, " + std::to_string(room.memory.value()) +
+         " MiB";
 }
 
 }  // namespace
@@ -109,6 +115,32 @@ std::string World::CheckRebuild() {
       return "rebuilt from scratch the engine judges " + gang.id.key.name +
              " otherwise: " + Brief(*known) + ", then " + Brief(gang);
     }
+  }
+  return "";
+}
+
+// Of CPU and memory a node has what kube-scheduler sees free there, less what is planned.
+std::string World::CheckRoom() {
+  const engine::Scheduler& present = cluster_->muster()->scheduler();
+  const auto preempting = static_cast<size_t>(engine::GangState::kPreempting);
+  if (Delayed() || present.Count().gangs[preempting] > 0) return "";
+  ApiServer& api = cluster_->api();
+  std::map<std::string, cluster::Resources> taken;
+  for (const PodPtr& pod : api.Pods()) {
+    if (pod->pod.bound() && !pod->pod.terminal())
+      taken[pod->pod.node_name] += HeldBy(pod->pod).resources;
+  }
+  for (const engine::NodeView& view : present.Nodes()) {
+    cluster::Resources left = view.node.allocatable;
+    left -= taken[view.node.name];
+    for (const cluster::PodUid& holder : view.holders) {
+      const PodPtr pod = api.FindPod(holder);
+      if (pod != nullptr && !pod->pod.bound()) left -= pod->pod.spec->requests;
+    }
+    left = left.Positive();
+    if (left.cpu != view.free.cpu || left.memory != view.free.memory)
+      return "the engine has other books of " + view.node.name +
+             " than kube-scheduler: " + Words(view.free) + " free, not " + Words(left);
   }
   return "";
 }

@@ -174,6 +174,24 @@ void World::Collect(const Operation& operation) {
                         });
 }
 
+// Less or more than it has, than is free beside it, and than its node has.
+void World::Resize(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  std::vector<PodPtr> running = api.Pods();
+  std::erase_if(running, [](const PodPtr& pod) {
+    return pod->pod.phase != cluster::PodPhase::kRunning || pod->pod.deleting;
+  });
+  if (running.empty()) return;
+  const PodPtr& pod = running[operation.a % running.size()];
+  constexpr int64_t kCpu[] = {100, 500, 1'000, 4'000, 9'000, 15'000, 17'000};
+  constexpr int64_t kMemory[] = {0, 0, 0, 100, 500, 1'000, 2'000};
+  const cluster::MilliCpu cpu(kCpu[operation.b % 7]);
+  const cluster::MiB memory(kMemory[operation.c % 7] * 1024);
+  Tell("pod " + pod->pod.key.name + " is resized to " + std::to_string(cpu.value()) +
+       " milli-CPU and " + std::to_string(memory.value()) + " MiB");
+  static_cast<void>(api.ResizePod(Actor::kUser, RefOf(pod), cpu, memory));
+}
+
 // A pod of queue a that asks for so many GPUs and runs for minutes.
 PodRecord World::LongPod(const std::string& name, int32_t gpus, int32_t priority) {
   PodRecord pod = NewPod(name, 1);
@@ -241,7 +259,9 @@ void World::FailGang(const engine::GangView& gang, const Operation& operation) {
     // A Job's are replaced by its controller.
     if (!comes_back || !pod->job_uid.empty()) continue;
     PodRecord next = NewPod(name + "-again" + std::to_string(made_++), 1);
-    next.pod.spec = pod->pod.spec;
+    cluster::PodSpec spec = *pod->pod.spec;
+    spec.requests = next.pod.spec->requests;  // its owner's template is not resized
+    next.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
     next.pod.pod_group = name;
     next.pod.role = pod->pod.role;
     next.pod.asked_queue = pod->pod.asked_queue;

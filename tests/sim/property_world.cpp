@@ -118,7 +118,7 @@ std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
   constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5,
-                                         22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6};
+                                         22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -415,6 +415,9 @@ std::string World::Do(const Operation& operation) {
       case Happening::kCollect:
         Collect(operation);
         break;
+      case Happening::kResize:
+        Resize(operation);
+        break;
       case Happening::kDieEarly:
         DieEarly(operation);
         break;
@@ -473,6 +476,7 @@ std::string World::Do(const Operation& operation) {
   Run(Duration(operation.c % 10));
   if (broken.empty()) broken = CheckRebuild();
   if (broken.empty() && operation.c % 16 == 7) broken = CheckDecidedFacts();
+  if (broken.empty()) broken = CheckRoom();
   if (broken.empty()) broken = CheckPlans();
   if (broken.empty()) broken = CheckDomains();
   return broken.empty() ? Broken() : broken;

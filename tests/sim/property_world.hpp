@@ -56,8 +56,9 @@ enum class Happening {
   kOrder,        // an operator's
   kDieEarly,     // all pods of a gang for which others were evicted fail, and it comes back
   kMeanwhile,    // something happens while the next plan is made
+  kResize,       // a pod that runs gets other CPU and memory in place
 };
-inline constexpr int kHappenings = 31;
+inline constexpr int kHappenings = 32;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -114,10 +115,12 @@ class World {
   void CreateForeignPod(const Operation& operation);
   void CreateOddGang(const Operation& operation);
   void Collect(const Operation& operation);
+  void Resize(const Operation& operation);
   PodRecord LongPod(const std::string& name, int32_t gpus, int32_t priority);
   void CreateClaim();
   void DieEarly(const Operation& operation);
   void FailGang(const engine::GangView& gang, const Operation& operation);
+  std::string CheckRoom();
   std::string CheckPlans();
   std::string CheckDomains();
   std::string CheckSubgroups(const PodGroupPtr& group);
