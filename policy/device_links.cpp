@@ -106,9 +106,20 @@ GpuMask DeviceLinks::ChooseOnRails(GpuMask free, size_t count,
   });
 }
 
-std::optional<size_t> DeviceLinks::ChooseOne(std::span<const DeviceAmount> free) const {
-  const std::vector<size_t> chosen = Choose(free, 1);
-  return chosen.empty() ? std::nullopt : std::optional(chosen.front());
+std::optional<size_t> DeviceLinks::ChooseOne(std::span<const DeviceAmount> free,
+                                             const std::vector<size_t>& those) const {
+  const GpuMask mask = MaskOf(free);
+  GpuMask among = 0;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (std::find(those.begin(), those.end(), places_[i]) != those.end()) among |= GpuMask{1} << i;
+  }
+  among &= mask;
+  if (among == mask) {
+    const std::vector<size_t> chosen = Choose(free, 1);
+    return chosen.empty() ? std::nullopt : std::optional(chosen.front());
+  }
+  const std::optional<size_t> place = topology_->ChooseOne(mask, among);
+  return place ? std::optional(places_[*place]) : std::nullopt;
 }
 
 uint32_t DeviceLinks::RingOf(std::span<const DeviceAmount> free, size_t count) const {

@@ -45,8 +45,10 @@ class DeviceLinks {
   // The best `count` (topology/gpu_chooser.hpp) that the kubelet admits (topology/numa_sets.hpp),
   // rising; empty when there are not so many.
   std::vector<size_t> Choose(std::span<const cluster::DeviceAmount> free, size_t count) const;
-  // The one that the others miss least, to be opened for a share; nothing when none is free.
-  std::optional<size_t> ChooseOne(std::span<const cluster::DeviceAmount> free) const;
+  // Of `those`, which are free, the one that the other free ones miss least; nothing when none is
+  // a GPU of the machine.
+  std::optional<size_t> ChooseOne(std::span<const cluster::DeviceAmount> free,
+                                  const std::vector<size_t>& those) const;
   // The slowest link of the ring over the best `count`, MB/s, of which at least so many are free; 0
   // for one device, and where the kubelet admits no set.
   uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;

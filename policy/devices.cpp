@@ -92,9 +92,11 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
   }
   std::vector<Fit> fits;
   fits.reserve(view.free.size());
+  std::vector<size_t> unused;  // of these
   for (size_t i = 0; i < view.free.size(); ++i) {
     const DeviceAmount share = view.ShareAt(i);
     if (share.none() || !view.Fits(i, share)) continue;
+    if (view.free[i] == DeviceAmount::All()) unused.push_back(i);
     fits.push_back({PreferenceOf(view, i, order),
                     -view.free[i].least().value(),
                     {view.node.gpus[i].index, share}});
@@ -107,7 +109,7 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
   });
   chosen.reserve(count);
   if (view.links != nullptr && count == 1 && fits[0].tie == -DeviceAmount::All().least().value()) {
-    if (const auto place = view.links->ChooseOne(view.free)) {
+    if (const auto place = view.links->ChooseOne(view.free, unused)) {
       chosen.push_back({view.node.gpus[*place].index, view.ShareAt(*place)});
       return chosen;
     }

@@ -1,7 +1,9 @@
 // Which GPUs, and which node, where the links of nodes are known.
 #include <catch2/catch.hpp>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/policy/world.hpp"
 #include "tests/support/machines.hpp"
@@ -135,6 +137,38 @@ TEST_CASE("a share opens the GPU that the others miss least, and then fills it",
     const PlaceAnswer answer = world.PlaceAndHold(placer, {world.Ask(MakePod(name).GpuShare(500))});
     CHECK(world.Where(answer).front() == "n:4");
   }
+}
+
+Demand Naming(Demand demand, std::vector<std::string> uuids) {
+  auto spec = std::make_shared<cluster::PodSpec>(*demand.spec);
+  cluster::GpuWords words;
+  words.uuids = std::move(uuids);
+  spec->gpus.choice = cluster::GpuChoice(words);
+  demand.spec = spec;
+  return demand;
+}
+
+TEST_CASE("a single GPU is one of those that are named, whichever the others miss least",
+          "[policy][links]") {
+  World world;
+  cluster::Node node = Dgx1v("n");
+  const bool shared = GENERATE(false, true);
+  for (cluster::Gpu& gpu : node.gpus) {
+    gpu.uuid = "GPU-" + std::to_string(gpu.index.value);
+    if (shared) gpu.sharing = GpuSharing::Fractional();
+  }
+  world.Add(node);
+  Placer placer(Options{});
+  const auto place = [&](std::vector<std::string> uuids) {
+    const Demand demand = world.Ask(shared ? MakePod("p").GpuShare(500) : MakePod("p").Gpus(1));
+    return world.Where(world.Place(placer, {Naming(demand, std::move(uuids))})).front();
+  };
+  CHECK(place({"GPU-0"}) == "n:0");
+  CHECK(place({"GPU-3"}) == "n:3");
+  CHECK(place({"GPU-7"}) == "n:7");
+  world.Occupy("n", MakePod("x").Gpus(3), {0, 6, 7});
+  // 1, 2, 3 and 4, 5 are left; 4 would be the one. Without 2 the rest has 1-3, 1-5 and 4-5.
+  CHECK(place({"GPU-1", "GPU-2"}) == "n:2");
 }
 
 TEST_CASE("links of another machine than the node count for nothing", "[policy][links]") {
