@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "policy/node_gain.hpp"
 
 namespace muster::policy {
 
@@ -16,39 +16,7 @@ using cluster::PodUid;
 
 namespace {
 
-using Pool = std::vector<Placement>;
-
-int64_t GpuMilliOf(const Placement& held) {
-  int64_t sum = 0;
-  for (const cluster::GpuShare& share : held.gpus) sum += share.taken.most().value();
-  return sum;
-}
-
-// A pod that may go in place of a candidate.
-struct Choice {
-  const Pool* pool = nullptr;
-  const Placement* held = nullptr;
-  size_t own = SIZE_MAX;  // the candidate that it is; SIZE_MAX: it goes in place of one
-};
-
-// What leaves a node, and for how many pods that makes room.
-struct NodeGain {
-  NodeIndex node;
-  bool first = false;
-  std::vector<Choice> leave = {};
-  int64_t gpu_milli = 0;
-  int64_t pods = 0;
-  int64_t exchanged = 0;
-  size_t cheapest = SIZE_MAX;
-
-  bool operator<(const NodeGain& other) const {
-    if (first != other.first) return first;
-    const int64_t one = cluster::SaturatingMultiply(gpu_milli, other.pods);
-    const int64_t two = cluster::SaturatingMultiply(other.gpu_milli, pods);
-    return std::tie(one, exchanged, cheapest, node) <
-           std::tie(two, other.exchanged, other.cheapest, other.node);
-  }
-};
+using Pool = AlikePool;
 
 class Arranging {
  public:
@@ -155,7 +123,10 @@ class Arranging {
   std::vector<NodeGain> GainsOf(const std::map<const Pool*, std::vector<size_t>>& open,
                                 const std::map<PodUid, size_t>& own,
                                 std::map<NodeIndex, std::vector<Choice>>& on_nodes) {
-    for (const auto& [pool, positions] : open) {
+    std::vector<std::pair<size_t, const Pool*>> pools;  // with the first candidate of each
+    for (const auto& [pool, positions] : open) pools.emplace_back(positions.front(), pool);
+    std::sort(pools.begin(), pools.end());
+    for (const auto& [position, pool] : pools) {
       for (const Placement& held : *pool) {
         if (given_.contains(held.pod)) continue;
         const auto is = own.find(held.pod);
@@ -173,35 +144,18 @@ class Arranging {
     return gains;
   }
 
-  // The choices leave one after the other; what counts is where the fewest GPUs left for each pod.
+  static NodeGains::Counts CountsOf(const std::map<const Pool*, std::vector<size_t>>& open) {
+    NodeGains::Counts counts;
+    for (const auto& [pool, positions] : open) counts[pool] = positions.size();
+    return counts;
+  }
+
   NodeGain GainOn(NodeIndex node, const std::vector<Choice>& choices,
                   const std::map<const Pool*, std::vector<size_t>>& open) {
-    const auto most = static_cast<int64_t>(demands_.size());
-    const auto room = [&] {
-      return placer_.PodsOn(tx_, *hardest_, node, most, NodeFilter::kSchedulable, terms_);
-    };
-    const size_t before = tx_.checkpoint();
-    const int64_t free = room();
-    NodeGain now{node, input_.first != nullptr && input_.first->Contains(node)};
-    NodeGain best;
-    std::map<const Pool*, size_t> used;
-    for (const Choice& choice : choices) {
-      if (free + now.pods >= most) break;
-      if (used[choice.pool]++ >= open.at(choice.pool).size()) continue;
-      tx_.Evict(*choice.held);
-      now.leave.push_back(choice);
-      now.gpu_milli += GpuMilliOf(*choice.held);
-      now.exchanged += choice.own == SIZE_MAX ? 1 : 0;
-      now.cheapest = std::min(now.cheapest, choice.own);
-      const int64_t gained = room() - free;
-      if (gained <= now.pods) continue;
-      now.pods = gained;
-      if (best.pods == 0 || cluster::SaturatingMultiply(now.gpu_milli, best.pods) <=
-                                cluster::SaturatingMultiply(best.gpu_milli, now.pods))
-        best = now;
-    }
-    tx_.RollbackTo(before);
-    return best;
+    NodeGains gains(placer_, tx_, *hardest_, static_cast<int64_t>(demands_.size()), terms_);
+    NodeGain gain = gains.On(node, choices, CountsOf(open));
+    gain.first = input_.first != nullptr && input_.first->Contains(node);
+    return gain;
   }
 
   Placer& placer_;

@@ -2,10 +2,10 @@
 // policy/).
 //
 // Who of a gang's surplus goes is no matter where its members are alike (Candidate::alike). So of
-// neighbours in the list that are surplus of one tier those come first that make room together:
-// node by node, first the nodes where the fewest GPUs have to leave for each pod that finds room;
-// of equal ones those where the fewest of the gangs' oldest members go in place of others, then
-// those of the cheapest candidates. What makes no room comes behind them, as it came.
+// neighbours in the list that are surplus of one tier those come first that make room together
+// (node_gain.hpp): node by node, first the nodes where the fewest GPUs have to leave for each pod
+// that finds room; of equal ones those where the fewest of the gangs' oldest members go in place of
+// others, then those of the cheapest candidates. What makes no room comes behind them, as it came.
 //
 // Pure: the same answer for the same input.
 #pragma once

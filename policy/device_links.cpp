@@ -69,6 +69,16 @@ DeviceLinks::DeviceLinks(std::shared_ptr<const NodeTopology> topology, std::vect
     even_ring_ = topology_->even;
 }
 
+std::vector<std::vector<size_t>> DeviceLinks::NumaNodes() const {
+  std::vector<std::vector<size_t>> nodes;
+  nodes.reserve(numa_.groups().size());
+  for (const GpuMask group : numa_.groups()) {
+    nodes.push_back(PlacesOf(group));
+    std::erase(nodes.back(), topology::kNotOffered);
+  }
+  return nodes;
+}
+
 GpuMask DeviceLinks::MaskOf(std::span<const DeviceAmount> free) const {
   GpuMask mask = 0;
   for (size_t i = 0; i < places_.size(); ++i) {

@@ -36,6 +36,8 @@ class DeviceLinks {
   // The kubelet turns some sets away: Choose may be empty though enough are free.
   bool turns_away() const { return numa_.turns_away(); }
   topology::NumaPolicy numa_policy() const { return numa_.policy(); }
+  // The devices of each NUMA node between which it tells, rising; empty where it turns none away.
+  std::vector<std::vector<size_t>> NumaNodes() const;
   // It is known beside which NICs the GPUs are.
   bool has_rails() const { return !topology_->beside.empty(); }
 

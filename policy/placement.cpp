@@ -287,6 +287,13 @@ int64_t Placer::PodsOn(Transaction& tx, const Demand& demand, NodeIndex node, in
   return policy::PodsOn(search, shape, node, limit);
 }
 
+std::vector<std::vector<size_t>> Placer::NumaNodesOf(const cluster::NodeTable& nodes,
+                                                     NodeIndex node) {
+  memory_->shapes.Follow(nodes);
+  const auto& links = memory_->shapes.eligibility().facts(node).links;
+  return links == nullptr ? std::vector<std::vector<size_t>>() : links->NumaNodes();
+}
+
 PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
                               NodeFilter filter, const GangTerms& terms) {
   Follow(tx.base().nodes(), filter, terms);

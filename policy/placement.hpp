@@ -100,6 +100,10 @@ class Placer {
   // How many pods like this one fit on the node, at most `limit`, whatever is excluded.
   int64_t PodsOn(cluster::Transaction& tx, const Demand& demand, cluster::NodeIndex node,
                  int64_t limit, NodeFilter filter, const GangTerms& terms);
+  // The devices of each NUMA node between which the kubelet of that node tells, by place in
+  // Node::gpus; empty: it admits any set of them.
+  std::vector<std::vector<size_t>> NumaNodesOf(const cluster::NodeTable& nodes,
+                                               cluster::NodeIndex node);
   // What is kept of these nodes for lost members; null: nothing.
   std::shared_ptr<const cluster::NodeSet> KeptOf(const cluster::Snapshot& nodes, NodeFilter filter);
   // Their domains.

@@ -8,6 +8,7 @@
 #include "cluster/transaction.hpp"
 #include "policy/by_place.hpp"
 #include "policy/pod_conditions.hpp"
+#include "policy/put_back.hpp"
 
 namespace muster::policy {
 namespace {
@@ -145,11 +146,9 @@ class Preemption {
     const size_t before = tx.checkpoint();
     for (const Placement& held : candidate.held) {
       if (conditions == nullptr && !used.contains(held.node)) continue;
-      if (!tx.free().Fits(*tx.node(held.node), held)) {
-        tx.RollbackTo(before);
-        return false;
-      }
-      tx.Place(held);
+      if (PutBack(tx, held)) continue;
+      tx.RollbackTo(before);
+      return false;
     }
     if (conditions != nullptr && !conditions->Hold(demands_, placements_)) {
       tx.RollbackTo(before);

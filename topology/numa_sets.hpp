@@ -21,7 +21,8 @@ class NumaSets {
   // is not known.
   NumaSets(const Machine& machine, NumaPolicy policy);
   bool turns_away() const { return !groups_.empty(); }
-
+  // The GPUs of each NUMA node between which it tells, the largest first; empty: of none.
+  const std::vector<GpuMask>& groups() const { return groups_; }
   NumaPolicy policy() const { return policy_; }
 
   // Larger is better: what counts between a set's ring and the rest (GpuChooser::ChooseBy).
