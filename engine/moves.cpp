@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -109,28 +110,34 @@ struct Choice {
   std::string part;
 };
 
-// In the order in which they are tried; none twice.
+// A subgroup that lost somebody, or those in none: of whom more and more move.
+using Widening = std::vector<Choice>;
+
+// In the order in which they are tried; no choice twice.
 class Choices {
  public:
   Choices(const Fabric& fabric, const PlanJob& job) : fabric_(fabric), job_(job) {}
 
-  std::vector<Choice> All() {
+  std::vector<Widening> All() {
     const cluster::TopologyTerms terms = Heeded(fabric_.options(), job_.move.topology);
-    if (!job_.move.whole) {
-      for (size_t i = terms.subgroups.size(); i-- > 0;) AddSubgroup(i, terms.subgroups[i]);
-      AddSegments(policy::Subgroup::kNone, terms);
+    if (job_.move.whole) return {};
+    for (size_t i = terms.subgroups.size(); i-- > 0;) {
+      all_.emplace_back();
+      AddSubgroup(i, terms.subgroups[i]);
     }
-    Chosen all(job_.move.members.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    if (job_.move.most == LostMember::kMoveGang) Add(std::move(all), "");
-    return std::move(choices_);
+    all_.emplace_back();
+    AddSegments(policy::Subgroup::kNone, terms);
+    std::erase_if(all_, [](const Widening& one) { return one.empty(); });
+    return std::move(all_);
   }
 
  private:
   void Add(Chosen chosen, std::string part) {
-    const bool known = std::any_of(choices_.begin(), choices_.end(),
-                                   [&](const Choice& choice) { return choice.members == chosen; });
-    if (!chosen.empty() && !known) choices_.push_back({std::move(chosen), std::move(part)});
+    const bool known = std::any_of(all_.begin(), all_.end(), [&](const Widening& one) {
+      return std::any_of(one.begin(), one.end(),
+                         [&](const Choice& choice) { return choice.members == chosen; });
+    });
+    if (!chosen.empty() && !known) all_.back().push_back({std::move(chosen), std::move(part)});
   }
 
   void AddSegments(size_t subgroup, const cluster::TopologyTerms& terms) {
@@ -174,7 +181,7 @@ class Choices {
 
   const Fabric& fabric_;
   const PlanJob& job_;
-  std::vector<Choice> choices_;
+  std::vector<Widening> all_;
 };
 
 // Those that stay where they are.
@@ -206,6 +213,97 @@ std::string DomainOf(const Fabric& fabric, const std::vector<cluster::Placement>
   }
   return {};
 }
+
+// Finds out who moves. Of one FindMove.
+class Mover {
+ public:
+  Mover(policy::Placer& placer, const PlanJob& job)
+      : placer_(placer), job_(job), fabric_(placer.FabricOf(job.snapshot->nodes())) {}
+
+  std::optional<Move> Find() const {
+    const std::vector<Widening> parts = Choices(*fabric_, job_).All();
+    for (const Widening& part : parts) {
+      for (const Choice& choice : part) {
+        if (std::optional<Move> move = Try(choice.members, choice.part + " moves")) return move;
+      }
+    }
+    if (std::optional<Move> move = Together(parts)) return move;
+    if (job_.move.most != LostMember::kMoveGang) return std::nullopt;
+    Chosen all(job_.move.members.size());
+    std::iota(all.begin(), all.end(), 0);
+    return Try(all, "");
+  }
+
+ private:
+  // With room for them and for the lost ones; nothing: there is none. `who`: Move::part.
+  std::optional<Move> Try(const Chosen& chosen, std::string who) const {
+    cluster::Transaction tx(job_.snapshot);
+    std::vector<policy::Demand> demands = job_.request.required;
+    Move move;
+    for (const size_t i : chosen) {
+      const Movable& member = job_.move.members[i];
+      tx.Evict(member.held, job_.request.terms.queue);
+      move.leave.push_back(member.held);
+      demands.push_back(member.demand);
+      move.pods.push_back(member.demand.pod);
+    }
+    move.whole = chosen.size() == job_.move.members.size();
+    move.part = std::move(who);
+    policy::GangTerms terms = TermsWithout(job_, chosen);
+    // Then nobody of it runs any more: it is a new gang.
+    if (move.whole) terms.kept = placer_.KeptOf(*job_.snapshot, policy::NodeFilter::kSchedulable);
+    terms.kept = cluster::Together(terms.kept, job_.shaped.shut);
+    const policy::PlaceAnswer answer =
+        placer_.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable, terms);
+    if (!answer.placed) return std::nullopt;
+    std::sort(move.pods.begin(), move.pods.end());
+    move.domain = DomainOf(*fabric_, answer.placements);
+    move.take = answer.placements;
+    return move;
+  }
+
+  // None of them alone makes room for the lost ones of the others: at first as many of each as may
+  // move, then of one after the other, the outermost first, as few as will do.
+  std::optional<Move> Together(const std::vector<Widening>& parts) const {
+    if (parts.size() < 2) return std::nullopt;
+    std::vector<size_t> widths;  // by part, how many of its choices are used up
+    widths.reserve(parts.size());
+    for (const Widening& part : parts) widths.push_back(part.size());
+    std::optional<Move> found = TryWidths(parts, widths);
+    for (size_t i = parts.size(); found && i-- > 0;) {
+      const size_t most = widths[i];
+      for (widths[i] = 0; widths[i] < most; ++widths[i]) {
+        std::optional<Move> fewer = TryWidths(parts, widths);
+        if (!fewer) continue;
+        found = std::move(fewer);
+        break;
+      }
+    }
+    return found;
+  }
+
+  std::optional<Move> TryWidths(const std::vector<Widening>& parts,
+                                const std::vector<size_t>& widths) const {
+    std::set<size_t> members;
+    std::vector<std::string> names;  // distinct
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (widths[i] == 0) continue;
+      const Choice& choice = parts[i][widths[i] - 1];
+      members.insert(choice.members.begin(), choice.members.end());
+      if (std::find(names.begin(), names.end(), choice.part) == names.end())
+        names.push_back(choice.part);
+    }
+    std::string who;
+    for (const std::string& name : names) who += (who.empty() ? "" : " and ") + name;
+    // Segments of several subgroups have one name.
+    who += names.size() == 1 ? "s move" : " move";
+    return Try({members.begin(), members.end()}, std::move(who));
+  }
+
+  policy::Placer& placer_;
+  const PlanJob& job_;
+  const std::shared_ptr<const Fabric> fabric_;
+};
 
 bool MayGo(const EngineState& state, const Member& member) {
   return member.pod->bound_by_muster && state.preemptions.PreemptorOf(member.uid) == nullptr &&
@@ -243,33 +341,7 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
 
 std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
   if (job.move.most == LostMember::kWait || job.move.members.empty()) return std::nullopt;
-  const std::shared_ptr<const Fabric> fabric = placer.FabricOf(job.snapshot->nodes());
-  for (const auto& [chosen, part] : Choices(*fabric, job).All()) {
-    cluster::Transaction tx(job.snapshot);
-    std::vector<policy::Demand> demands = job.request.required;
-    Move move;
-    for (const size_t i : chosen) {
-      const Movable& member = job.move.members[i];
-      tx.Evict(member.held, job.request.terms.queue);
-      move.leave.push_back(member.held);
-      demands.push_back(member.demand);
-      move.pods.push_back(member.demand.pod);
-    }
-    move.whole = chosen.size() == job.move.members.size();
-    move.part = part;
-    policy::GangTerms terms = TermsWithout(job, chosen);
-    // Then nobody of it runs any more: it is a new gang.
-    if (move.whole) terms.kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
-    terms.kept = cluster::Together(terms.kept, job.shaped.shut);
-    const policy::PlaceAnswer answer =
-        placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable, terms);
-    if (!answer.placed) continue;
-    std::sort(move.pods.begin(), move.pods.end());
-    move.domain = DomainOf(*fabric, answer.placements);
-    move.take = answer.placements;
-    return move;
-  }
-  return std::nullopt;
+  return Mover(placer, job).Find();
 }
 
 bool StillHolds(EngineState& state, const PlanJob& job, const Move& move) {
@@ -290,7 +362,7 @@ bool StillHolds(EngineState& state, const PlanJob& job, const Move& move) {
 }
 
 void BeginMove(EngineState& state, Gang& gang, const Move& move, Time now) {
-  std::string detail = move.whole ? "the whole gang moves" : "their " + move.part + " moves";
+  std::string detail = move.whole ? "the whole gang moves" : "their " + move.part;
   if (!move.domain.empty()) detail += " to " + move.domain;
   detail += ", pods evicted for that: " + std::to_string(move.pods.size());
   const Reason why = Because(ReasonCode::kMoving, gang.tally.bound + gang.tally.succeeded,

@@ -3,8 +3,9 @@
 //
 // 1. First the members of the segment that the lost ones belong to, of the innermost required
 //    segments, then of those around them; those of their subgroup that requires a level, the
-//    innermost first, each after its segments; then, with kMoveGang, all of the gang. Muster's
-//    alone. Of a gang that goes whole (GroupTerms) all or none.
+//    innermost first, each after its segments. Where several subgroups lost some and none of these
+//    alone will do, several of them together, as few as will do. Then, with kMoveGang, all of the
+//    gang. Muster's alone. Of a gang that goes whole (GroupTerms) all or none.
 // 2. Only where all of them, and the lost ones, find room now. That room is not kept: their
 //    controllers make new pods, which are planned as any others.
 // 3. Never before all lost ones are there, while members are planned, or leave nodes that work, nor

@@ -42,7 +42,7 @@ struct MoveJob {
 struct Move {
   std::vector<cluster::PodUid> pods;      // ordered
   bool whole = false;                     // all of the gang's
-  std::string part;                       // else: whose they are, "segment"
+  std::string part;                       // else: who moves, "segment moves"
   std::string domain;                     // in which they find room; empty: in no single one
   std::vector<cluster::Placement> leave;  // what `pods` hold
   std::vector<cluster::Placement> take;   // what they and the lost ones get: room that was free

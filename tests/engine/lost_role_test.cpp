@@ -61,6 +61,40 @@ TEST_CASE("only the role that lost a member is moved", "[engine][fabric][repair]
   CHECK(world.engine().Audit(world.now()).empty());
 }
 
+TEST_CASE("roles that each lost a member are moved together", "[engine][fabric][repair]") {
+  Service world(LostMember::kMoveSegment);
+  world.AddNode("a3x");
+  world.AddNode("a3y");
+  const std::string first = world.RackOf("train-0");
+  const std::string second = world.RackOf("train-2");
+  for (const int i : {1, 3}) world.RemoveNode(world.Pod("train-" + std::to_string(i)).node_name);
+  for (const int i : {1, 3}) world.Again(i, "b");
+  world.Settle();
+  CHECK(world.Leaving(4) == std::vector<std::string>{"train-0", "train-2"});
+  CHECK(world.Told("GangMoves") == 1);
+  for (const int i : {0, 2}) world.Again(i, "c");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-0") == world.RackOf("train-1"));
+  CHECK(world.RackOf("train-2") == world.RackOf("train-3"));
+  for (const char* pod : {"train-0", "train-2"}) {
+    CHECK(world.RackOf(pod) != first);
+    CHECK(world.RackOf(pod) != second);
+  }
+  CHECK(world.Evictions() == 2);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("roles that each lost a member stay where there is room for one of them only",
+          "[engine][fabric][repair]") {
+  Service world(LostMember::kMoveSegment);
+  for (const int i : {1, 3}) world.RemoveNode(world.Pod("train-" + std::to_string(i)).node_name);
+  for (const int i : {1, 3}) world.Again(i, "b");
+  world.Settle();
+  CHECK(world.Leaving(4).empty());
+  CHECK(world.Evictions() == 0);
+}
+
 TEST_CASE("a role that lost all of its members starts whole in one rack, or not at all",
           "[engine][fabric][repair]") {
   Service world(LostMember::kWait);
