@@ -305,6 +305,14 @@ class Mover {
   const std::shared_ptr<const Fabric> fabric_;
 };
 
+// It may go on without the lost ones, while a move may fail its owner.
+bool DoesBetterWithout(const EngineState& state, const Gang& gang, const cluster::PodGroup* group) {
+  return group != nullptr && group->keeps_rest &&
+         std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+           return entry.second.holds() && state.jobs.LosesByEviction(*entry.second.pod);
+         });
+}
+
 bool MayGo(const EngineState& state, const Member& member) {
   return member.pod->bound_by_muster && state.preemptions.PreemptorOf(member.uid) == nullptr &&
          state.preemptions.ProtectionOf(member.uid) == nullptr && member.held() != nullptr;
@@ -316,7 +324,7 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
                   Time now) {
   const LostMember most = state.options.lost_member;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
-  if ((group != nullptr && group->keeps_rest) || Grows(gang, group)) return {};
+  if (Grows(gang, group) || DoesBetterWithout(state, gang, group)) return {};
   MoveJob job;
   const bool moves = most == LostMember::kMoveSegment || most == LostMember::kMoveGang;
   const bool early = gang.course.move_from && *gang.course.move_from > now;

@@ -147,7 +147,9 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
   const engine::Options options = muster_->scheduler().options();
-  if (MayBeTakenBack(pod) || owner_audit_.MayBeTakenBack(pod)) return;
+  const bool moves = options.lost_member == engine::LostMember::kMoveSegment ||
+                     options.lost_member == engine::LostMember::kMoveGang;
+  if (MayBeTakenBack(pod) || owner_audit_.MayBeTakenBack(pod, moves)) return;
   if (queue_audit_.IsKept(pod.pod)) Find(what + "its gang is not preemptible");
   if (Reclaimed()) return;
   if (!options.queues.empty()) {

@@ -81,11 +81,12 @@ std::vector<std::string> OwnerAudit::Overdue(Time since, Time now, Duration limi
   return found;
 }
 
-bool OwnerAudit::MayBeTakenBack(const PodRecord& pod) const {
+bool OwnerAudit::MayBeTakenBack(const PodRecord& pod, bool moves) const {
   const auto found = jobs_.find(pod.job_uid);
   if (found == jobs_.end()) return false;
   const Job& job = found->second;
-  return (!job.started && !job.one_by_one) || (job.lost && job.asked && job.alone.empty());
+  return (!job.started && !job.one_by_one) ||
+         (job.lost && (moves || job.asked) && job.alone.empty());
 }
 
 }  // namespace muster::sim

@@ -5,7 +5,7 @@
 //   limit,
 //      or none is. It has started then, until none is bound; what has succeeded counts.
 //   2. Pods of a Job that has started are not taken back for each other, unless the Job says
-//      muster.dev/min-member.
+//      muster.dev/min-member, or the policy moves gangs that lost a member.
 //   Where one was bound by itself (before Muster knew of gangs by owner, say) nothing is judged.
 #pragma once
 
@@ -29,8 +29,9 @@ class OwnerAudit {
   // What has been bound in part for longer than the limit, said once for each time. `since`:
   // nothing before it counts.
   std::vector<std::string> Overdue(cluster::Time since, cluster::Time now, cluster::Duration limit);
-  // Its Job has not started, or has lost a pod of a minimum that somebody wrote.
-  bool MayBeTakenBack(const PodRecord& pod) const;
+  // Its Job has not started, or has lost a pod, of a minimum that somebody wrote or where the
+  // policy moves gangs for that (`moves`).
+  bool MayBeTakenBack(const PodRecord& pod, bool moves) const;
 
  private:
   struct Job {

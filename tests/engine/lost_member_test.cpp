@@ -323,5 +323,46 @@ TEST_CASE("a gang is moved where the policy holds gangs that are bound in part",
   CHECK(world.Pod("train-0").deleting);
 }
 
+TEST_CASE("pods that may go on without a lost one are moved, unless their Job counts that",
+          "[engine][fabric][repair]") {
+  const bool counts = GENERATE(false, true);
+  CAPTURE(counts);
+  Racks world(LostMember::kMoveGang);
+  cluster::BatchJob job;
+  job.uid = cluster::JobUid("job");
+  job.key = {"default", "train"};
+  job.ignores_evictions = !counts;
+  world.engine().Apply(job, world.now());
+  cluster::PodGroup group = MakePodGroup("train").MinMember(2).Build();
+  group.keeps_rest = true;
+  group.topology = OneRack();
+  world.Add(group);
+  const auto make = [&](const std::string& name, const std::string& uid) {
+    world.Add(MakePod(name).Uid(name + uid).Gpus(4).InGroup("train").Owner("job").Gated());
+  };
+  make("train-0", "");
+  make("train-1", "");
+  world.ScheduleAll("train");
+  const std::string rack = world.RackOf("train-0");
+  world.RemoveNode(world.Pod("train-1").node_name);
+  world.RemovePod("train-1");
+  make("train-1", "b");
+  world.Settle();
+  if (counts) {
+    for (int i = 0; i < 20; ++i) world.Pass(cluster::Seconds(60));
+    CHECK(world.Evictions() == 0);
+    return;
+  }
+  CHECK(world.Leaving(2) == std::vector<std::string>{"train-0"});
+  world.RemovePod("train-0");
+  make("train-0", "b");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-0") != rack);
+  CHECK(world.RackOf("train-0") == world.RackOf("train-1"));
+  CHECK(world.Evictions() == 1);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
 }  // namespace
 }  // namespace muster::testing
