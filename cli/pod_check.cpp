@@ -10,6 +10,7 @@
 #include "config/yaml_json.hpp"
 #include "engine/options.hpp"
 #include "kube/decode.hpp"
+#include "kube/dialect_fields.hpp"
 #include "kube/grouping.hpp"
 #include "kube/json.hpp"
 #include "kube/pod_requests.hpp"
@@ -69,6 +70,7 @@ class ObjectCheck {
         Refuse(fault.place, fault.message);
     }
     LookAtTemplates(object, "");
+    LookAtGroup(object);
     if (const std::string unheeded = UnheededOf(object); !unheeded.empty()) Note("spec", unheeded);
   }
 
@@ -78,6 +80,8 @@ class ObjectCheck {
                        std::set<std::string>& names);
   void LookAtTemplates(const YamlNode& value, const std::string& path);
   void LookAtWords(const YamlNode& pod, const std::string& path);
+  void LookAtGroup(const YamlNode& object);
+  void LookAtLevels(const cluster::TopologyTerms& terms, const std::string& path);
   void LookAtLimits(const YamlNode& container, const std::string& path);
   void LookAtJob(const YamlNode& object, const char* path);
 
@@ -161,8 +165,26 @@ void ObjectCheck::LookAtWords(const YamlNode& pod, const std::string& path) {
   const Result<kube::Job> job =
       kube::DecodeJob(R"({"metadata":{"name":"job"},"spec":{"template":)" + *json + "}}",
                       kube::DecodeOptions{.source = kube::Source::kManifest});
-  if (!job.ok() || job->pod.gang_words == nullptr || job->pod.gang_words->unheeded.empty()) return;
+  if (!job.ok()) return;
+  LookAtLevels(job->pod.spec->topology, path);
+  if (job->pod.gang_words == nullptr || job->pod.gang_words->unheeded.empty()) return;
   Note(Joined(path, "metadata.annotations"), job->pod.gang_words->unheeded);
+}
+
+void ObjectCheck::LookAtGroup(const YamlNode& object) {
+  if (kube::FindDialect(object.TextAt("apiVersion"), object.TextAt("kind")) == nullptr) return;
+  const Result<std::string> json = config::ToJson(object, document_.file_name());
+  if (!json.ok()) return;
+  const Result<cluster::PodGroup> group =
+      kube::DecodePodGroup(*json, kube::DecodeOptions{.source = kube::Source::kManifest});
+  if (group.ok()) LookAtLevels(group->topology, "");
+}
+
+// There is no policy here that would say which levels there are.
+void ObjectCheck::LookAtLevels(const cluster::TopologyTerms& terms, const std::string& path) {
+  if (terms.said_by.empty() || terms.said_by == kube::kComputeDomainAnnotation) return;
+  Note(Joined(path, terms.said_by.starts_with("annotation") ? "metadata.annotations" : "spec"),
+       terms.said_by + ": it counts where fabric.trees of the policy has such a level");
 }
 
 void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& path) {

@@ -200,7 +200,8 @@ void Announcer::TellNotHonoured(Gang& gang) {
   std::string text;
   for (const std::string& one : gang.terms.not_honoured) text += (text.empty() ? "" : "; ") + one;
   std::string& told = gang.published.value_.not_honoured;
-  if (told == text) return;
+  // Without pods it says less, and the next ones say the same again.
+  if (told == text || (gang.members.empty() && !told.empty())) return;
   told = text;
   if (!text.empty()) Tell(gang, true, "GangNotHonoured", "has no effect: " + text);
 }

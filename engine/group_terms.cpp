@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/engine_state.hpp"
+#include "engine/request.hpp"
+#include "topology/fabric_options.hpp"
 
 namespace muster::engine {
 
@@ -38,6 +40,34 @@ void ReadLabels(const EngineState& state, const Gang& gang, GroupTerms& terms) {
   }
 }
 
+constexpr size_t kMostWords = 16;  // of pods that all say something else
+
+// What its pods say to other systems, each once.
+void AddWords(const Gang& gang, std::vector<std::string>& told) {
+  const cluster::GangWords* last = nullptr;  // most members say the same
+  for (const auto& [uid, member] : gang.members) {
+    const cluster::GangWords* words = member.pod->gang_words.get();
+    if (words == nullptr || words == last || words->unheeded.empty()) continue;
+    if (last != nullptr && last->unheeded == words->unheeded) continue;
+    last = words;
+    if (std::find(told.begin(), told.end(), words->unheeded) != told.end()) continue;
+    if (told.size() >= kMostWords) return;
+    told.push_back(words->unheeded);
+  }
+}
+
+// The levels that it names and that the policy does not know. A wish that Muster makes of a
+// ComputeDomain is nobody's word.
+void AddLevels(const EngineState& state, const Gang& gang, std::vector<std::string>& told) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  if (gang.members.empty() && group == nullptr) return;
+  const cluster::TopologyTerms& terms =
+      gang.members.empty() ? group->topology : TopologyOf(state, gang);
+  if (terms.said_by.starts_with("muster.dev/")) return;
+  for (std::string& one : topology::NotHeeded(state.options.placement.fabric, terms))
+    told.push_back(std::move(one));
+}
+
 }  // namespace
 
 GroupTerms TermsOfGroup(const EngineState& state, const Gang& gang) {
@@ -59,10 +89,14 @@ GroupTerms TermsOfGroup(const EngineState& state, const Gang& gang) {
       }
     }
   }
-  if (group == nullptr) return terms;
-  terms.whole = group->disrupted_whole;
-  terms.not_honoured.insert(terms.not_honoured.end(), group->not_honoured.begin(),
-                            group->not_honoured.end());
+  std::vector<std::string>& told = terms.not_honoured;
+  if (group != nullptr) {
+    terms.whole = group->disrupted_whole;
+    told.insert(told.end(), group->not_honoured.begin(), group->not_honoured.end());
+    if (!group->unheeded.empty()) told.push_back(group->unheeded);
+  }
+  AddLevels(state, gang, told);
+  AddWords(gang, told);
   return terms;
 }
 

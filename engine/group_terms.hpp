@@ -1,12 +1,13 @@
-// GroupTerms: what a gang's PodGroup, or KAI's label on its pods, says beside its size, as it
-// counts now: its priority by the PriorityClasses that are known, and whether it goes whole
-// (internal to engine/). A plain value, part of Gang; set while the gang is settled.
+// GroupTerms: what a gang's PodGroup, or its pods, say beside its size, as it counts now: priority
+// by the PriorityClasses that are known, whether it goes whole, and what is written and has no
+// effect (internal to engine/). A plain value, part of Gang; set while the gang is settled.
 //
 // 1. The PodGroup's own value counts, else its class, else the lowest of its pods' labels.
 // 2. It counts for every member, whatever the pods say. An operator's order takes precedence, and
 //    the cap of the queue holds in any case.
-// 3. A class that is not known changes nothing, and is told (`not_honoured`). All gangs are settled
-//    again when a PriorityClass changes.
+// 3. A class that is not known changes nothing, and is told (`not_honoured`), as what PodGroup,
+//    owner and pods say to other systems and Muster does not follow. All gangs are settled again
+//    when a PriorityClass or the policy changes.
 #pragma once
 
 #include <cstdint>

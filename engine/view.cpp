@@ -62,19 +62,6 @@ std::string ApartOf(const EngineState& state, const Gang& gang) {
          ": the others start one by one, until none of its pods runs any more";
 }
 
-std::string UnheededOf(const EngineState& state, const Gang& gang) {
-  std::string text;
-  const auto add = [&](const std::string& words) {
-    if (!words.empty() && text.find(words) == std::string::npos)
-      text += (text.empty() ? "" : "; ") + words;
-  };
-  if (const cluster::PodGroup* group = state.members.GroupOf(gang)) add(group->unheeded);
-  for (const auto& [uid, member] : gang.members) {
-    if (member.pod->gang_words != nullptr) add(member.pod->gang_words->unheeded);
-  }
-  return text;
-}
-
 GangView View(const EngineState& state, const Gang& gang) {
   GangView view;
   view.id = gang.id;
@@ -84,8 +71,6 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.apart = ApartOf(state, gang);
   view.scale_up = ScaleUpText(state, gang);
   view.not_honoured = gang.terms.not_honoured;
-  if (std::string words = UnheededOf(state, gang); !words.empty())
-    view.not_honoured.push_back(std::move(words));
   view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;

@@ -140,6 +140,10 @@ struct Annotations {
   const char* preferred;
 };
 
+std::string NoLevel(const FabricOptions& fabric, const std::string& at, const std::string& level) {
+  return at + ": no level \"" + level + "\" in the policy's fabric; " + LevelNames(fabric);
+}
+
 // Each level must be known, and one tree must have them all.
 std::string DefectOfLevels(const FabricOptions& fabric, const TopologyTerms& terms,
                            const Annotations& said) {
@@ -148,8 +152,7 @@ std::string DefectOfLevels(const FabricOptions& fabric, const TopologyTerms& ter
   const auto check = [&](const std::string& at, const std::string& level) {
     if (level.empty()) return;
     levels += (levels.empty() ? "\"" : ", \"") + level + "\"";
-    if (defect.empty() && FindLevels(fabric, level).empty())
-      defect = at + ": no level \"" + level + "\" in the policy's fabric; " + LevelNames(fabric);
+    if (defect.empty() && FindLevels(fabric, level).empty()) defect = NoLevel(fabric, at, level);
   };
   check(PlaceOf(terms, said.preferred), terms.preferred);
   check(PlaceOf(terms, said.required), terms.required);
@@ -335,6 +338,28 @@ TopologyTerms Heeded(const FabricOptions& fabric, const TopologyTerms& terms) {
   });
   std::erase_if(heeded.segments, nobody_must);
   return heeded;
+}
+
+std::vector<std::string> NotHeeded(const FabricOptions& fabric, const TopologyTerms& terms) {
+  std::vector<std::string> told;
+  const auto look = [&](const std::string& level, bool required) {
+    // An unknown one that is required is a defect, unless there are no levels at all.
+    if (level.empty() || (required && !fabric.trees.empty())) return;
+    if (!FindLevels(fabric, level).empty()) return;
+    std::string text =
+        NoLevel(fabric, terms.said_by, level) + "; it counts where fabric.trees has ";
+    text += TierOf(level) > 0 ? "so many levels" : "a level with that name or label";
+    if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(std::move(text));
+  };
+  const auto look_at = [&](const auto& where) {
+    look(where.required, true);
+    look(where.preferred, false);
+    for (const TopologySegment& segment : where.segments) look(segment.level, segment.required);
+  };
+  if (terms.said_by.empty()) return told;
+  look_at(terms);
+  for (const cluster::TopologySubgroup& subgroup : terms.subgroups) look_at(subgroup);
+  return told;
 }
 
 TopologyTerms TermsOf(const cluster::TopologySubgroup& subgroup, const std::string& said_by) {

@@ -93,6 +93,10 @@ std::string DefectOf(const FabricOptions& fabric, const cluster::TopologyTerms& 
 // `balance`, `spread` and `spread_group` always are.
 cluster::TopologyTerms Heeded(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
 
+// The levels that Heeded() leaves out, each once, and what to do about them, for people.
+std::vector<std::string> NotHeeded(const FabricOptions& fabric,
+                                   const cluster::TopologyTerms& terms);
+
 // The levels of each tree in which a gang with these terms, which have no defect, is tried: from
 // the first to the last, `innermost` ≥ `outermost`. Only trees that have all levels of the terms.
 // A gang that is to be spread over domains of a level is tried in those too, one after the other.

@@ -304,6 +304,25 @@ TEST_CASE("check notes words of other schedulers that do not count", "[cli][chec
   CHECK_THAT(Check(Pod(gpu, "{nvidia.com/use-gputype: A100}")).err, !Catch::Contains("note"));
 }
 
+TEST_CASE("check notes that levels for other systems count where the policy names them",
+          "[cli][check]") {
+  const std::string kai =
+      "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: g}\n"
+      "spec: {minMember: 2, topologyConstraint: {requiredTopologyLevel: zone}}\n";
+  CHECK_THAT(Check(kai).err,
+             Catch::Contains("spec: spec.topologyConstraint: it counts where fabric.trees of the "
+                             "policy has such a level\n"));
+  CHECK_THAT(Check(Pod("  schedulerName: muster\n  containers: [{name: c, image: i}]\n",
+                       "{kai.scheduler/topology-required-placement: zone}"))
+                 .err,
+             Catch::Contains("metadata.annotations: annotations kai.scheduler/topology-…: it "
+                             "counts where fabric.trees"));
+  const std::string own =
+      "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, "
+      "annotations: {muster.dev/topology-required: zone}}\nspec: {minMember: 2}\n";
+  CHECK(Check(own).err.empty());
+}
+
 TEST_CASE("check finds what Muster refuses of what is said about a gang", "[cli][check]") {
   const auto job = [](const std::string& more, const std::string& says) {
     return Job("  completionMode: Indexed\n" + more, kOurs,

@@ -1,5 +1,6 @@
 // What a gang's PodGroup says of its priority and of how it may be taken apart.
 #include <catch2/catch.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -202,6 +203,52 @@ TEST_CASE("KAI's label on the pods says the class of a gang whose PodGroup says 
   world.ChangeGroup("old", [](PodGroup& group) { group.priority.value = 3; });
   world.Settle();
   CHECK(world.Gang("old").priority == 3);
+}
+
+TEST_CASE("levels for another system that the policy does not name are told once",
+          "[engine][group-terms]") {
+  TermsWorld world;
+  world.ChangeGroup("old", [](PodGroup& group) {
+    group.topology = {"zone", "", {}, "spec.topologyConstraint"};
+  });
+  world.Settle();
+  const std::string told = "spec.topologyConstraint: no level \"zone\"";
+  REQUIRE(world.Gang("old").not_honoured.size() == 1);
+  CHECK_THAT(world.Gang("old").not_honoured.front(), Catch::StartsWith(told));
+  CHECK(world.Told("GangNotHonoured", told) == 1);
+  world.Pass(Seconds(600));
+  CHECK(world.Told("GangNotHonoured", "") == 1);
+  Options named = Preempting();
+  topology::FabricTree tree;
+  tree.name = "dc";
+  tree.levels = {{"zone", {"zone"}, topology::Unlabelled::kOutside}};
+  named.placement.fabric.trees = {tree};
+  world.engine().SetOptions(named);
+  world.Settle();
+  CHECK(world.Gang("old").not_honoured.empty());
+}
+
+TEST_CASE("what pods say to other systems is told once, however often they are made anew",
+          "[engine][group-terms]") {
+  TermsWorld world;
+  world.Harness::Add(MakePodGroup("g").MinMember(1).CreatedAt(world.now().milliseconds()));
+  const auto add = [&](const std::string& name, const std::string& text) {
+    cluster::Pod pod = MakePod(name).Gpus(1).InGroup("g");
+    pod.gang_words = std::make_shared<const cluster::GangWords>(
+        cluster::GangWords{{}, cluster::Duration(0), text});
+    world.Harness::Add(pod);
+    world.Settle();
+  };
+  add("g-0", "word: nothing");
+  add("g-1", "word: nothing");
+  CHECK(world.Gang("g").not_honoured == Names{"word: nothing"});
+  CHECK(world.Told("GangNotHonoured", "word: nothing") == 1);
+  for (const char* pod : {"g-0", "g-1"}) world.RemovePod(pod);
+  world.Settle();
+  add("g-2", "word: nothing");
+  CHECK(world.Told("GangNotHonoured", "") == 1);
+  add("g-3", "another: nothing");
+  CHECK(world.Told("GangNotHonoured", "has no effect: word: nothing; another: nothing") == 1);
 }
 
 TEST_CASE("a group of system priority is nobody's victim", "[engine][group-terms][R14]") {

@@ -194,6 +194,30 @@ TEST_CASE("what is said to other systems counts as far as the policy knows of it
         "rack, nvl, region");
 }
 
+TEST_CASE("what is said to other systems and does not count is told", "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  using Told = std::vector<std::string>;
+  const auto told = [](const FabricOptions& by, cluster::TopologyTerms terms) {
+    terms.said_by = "spec.x";
+    return NotHeeded(by, terms);
+  };
+  const std::string none =
+      "\" in the policy's fabric; the policy names no fabric; it counts where fabric.trees has ";
+  CHECK(told({}, {"rack", "row"}) ==
+        Told{"spec.x: no level \"rack" + none + "a level with that name or label",
+             "spec.x: no level \"row" + none + "a level with that name or label"});
+  CHECK(told({}, {"tier-2", ""}) == Told{"spec.x: no level \"tier-2" + none + "so many levels"});
+  CHECK(told({}, {"", "", {{"nvl", 8, true}, {"nvl", 4, false}}}).size() == 1);
+  CHECK(told({}, {"", "", {}, "", {}, "", "", {{"a", {"a"}, "rack"}}}).size() == 1);
+  // What is required and unknown is a defect where there are levels.
+  CHECK(told(fabric, {"row", "rack", {{"nvl", 8, true}}}).empty());
+  CHECK(told(fabric, {"rack", "row"}) ==
+        Told{"spec.x: no level \"row\" in the policy's fabric; expected one of zone, rack, nvl, "
+             "region; it counts where fabric.trees has a level with that name or label"});
+  // Muster's own are a defect in any case.
+  CHECK(NotHeeded({}, {"row", "row"}).empty());
+}
+
 TEST_CASE("preferred segments are given up one after the other, the innermost first",
           "[topology][fabric]") {
   const FabricOptions fabric = TwoTrees();
