@@ -115,8 +115,8 @@ constexpr DialectField kKaiKeys[] = {
 constexpr DialectField kKoordinatorKeys[] = {
     {"pod-group.scheduling.sigs.k8s.io/name", kHonoured, "the name of its gang"},
     {"pod-group.scheduling.sigs.k8s.io/min-available", kHonoured, "without a PodGroup object"},
-    {"pod-group.scheduling.sigs.k8s.io/match-policy", kMeaningless,
-     "an alias of gang.scheduling.koordinator.sh/match-policy"},
+    {"pod-group.scheduling.sigs.k8s.io/match-policy", kHonoured,
+     "as gang.scheduling.koordinator.sh/match-policy"},
     {"gang.scheduling.koordinator.sh/name", kHonoured, "the name of its gang"},
     {"gang.scheduling.koordinator.sh/min-available", kHonoured, "without a PodGroup object"},
     {"gang.scheduling.koordinator.sh/waiting-time", kHonoured, "the time limit of a plan"},

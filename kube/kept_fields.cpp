@@ -63,6 +63,7 @@ constexpr Kept kDialectKeys[] = {
     Value("gpu-fraction*", kAnnotations),
     Value("mps"),
     Value("gang.scheduling.koordinator.sh/*", kAnnotations),
+    Value("pod-group.scheduling.sigs.k8s.io/match-policy"),
     Value("scheduling.koordinator.sh/*", kAnnotations),
     Value("koordinator.sh/priority"),
     Value("kueue.x-k8s.io/*", kAnnotations),

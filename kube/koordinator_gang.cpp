@@ -71,52 +71,82 @@ std::vector<std::string> ReadTogether(const JsonView& annotations, const Pod& re
   return names;
 }
 
-void AddWords(const std::string& words, std::string& text) {
-  text += (text.empty() ? "" : "; ") + words;
-}
-
-void ReadMode(const JsonView& annotations, GangWords& words) {
-  const std::string_view mode = annotations.Get(kKoordinatorMode).Text();
-  if (mode == "NonStrict") {
-    AddWords(std::string(kKoordinatorMode) +
-                 " NonStrict: Muster keeps nothing for a part of a gang, whatever its mode",
-             words.unheeded);
-  } else if (!mode.empty() && mode != "Strict") {
-    AddWords(std::string(kKoordinatorMode) + ": expected Strict or NonStrict", words.unheeded);
-  }
-  const std::string_view match = annotations.Get(kKoordinatorMatch).Text();
-  if (!match.empty() && match != "once-satisfied")
-    AddWords(std::string(kKoordinatorMatch) +
-                 ": a gang that has started is started, as once-satisfied says",
-             words.unheeded);
-}
-
 void ReadWait(const JsonView& annotations, GangWords& words) {
   const std::string_view wait = annotations.Get(kKoordinatorWait).Text();
   if (wait.empty() || wait == "0" || wait == "0s") return;
-  const std::optional<cluster::Duration> time = ParseGoDuration(wait);
-  if (time) {
+  if (const std::optional<cluster::Duration> time = ParseGoDuration(wait))
     words.schedule_timeout = *time;
-  } else {
-    AddWords(std::string(kKoordinatorWait) + ": expected a duration such as 10m", words.unheeded);
-  }
+}
+
+// What is set and says something else than `plain` has no effect, because of `why`.
+struct Odd {
+  const char* key;
+  std::string_view plain;
+  const char* why;
+};
+
+void AddOdd(const JsonView& annotations, const Odd& odd, std::vector<std::string>& told) {
+  const std::string_view text = annotations.Get(odd.key).Text();
+  if (!text.empty() && text != odd.plain) told.push_back(std::string(odd.key) + ": " + odd.why);
+}
+
+// The name by which the pod is in a gang of theirs; empty: it is not.
+std::string_view OwnName(const JsonView& labels, const JsonView& annotations,
+                         std::string_view gang) {
+  const std::string_view label = labels.Get("pod-group.scheduling.sigs.k8s.io/name").Text();
+  const std::string_view own = label.empty() ? annotations.Get(kKoordinatorGang).Text() : label;
+  const bool by_object = !labels.Get("pod-group.scheduling.sigs.k8s.io").Text().empty();
+  return by_object || own != gang ? std::string_view() : own;
+}
+
+// Of pods and PodGroups alike.
+std::vector<std::string> OddModes(const JsonView& annotations) {
+  std::vector<std::string> told;
+  const bool loose = annotations.Get(kKoordinatorMode).Text() == "NonStrict";
+  AddOdd(annotations,
+         {kKoordinatorMode, "Strict",
+          loose ? "NonStrict: Muster keeps nothing for a part of a gang, whatever its mode"
+                : "expected Strict or NonStrict"},
+         told);
+  const bool alias = annotations.Get(kKoordinatorMatch).Text().empty();
+  AddOdd(annotations,
+         {alias ? kKoordinatorMatchAlias : kKoordinatorMatch, "once-satisfied",
+          "a gang that has started is started, as once-satisfied says"},
+         told);
+  return told;
 }
 
 }  // namespace
 
 void ReadKoordinatorGang(const JsonView& labels, const JsonView& annotations, std::string_view ns,
                          Pod& record, GangWords& words) {
-  const std::string_view label = labels.Get("pod-group.scheduling.sigs.k8s.io/name").Text();
-  const std::string_view own = label.empty() ? annotations.Get(kKoordinatorGang).Text() : label;
-  const bool by_object = !labels.Get("pod-group.scheduling.sigs.k8s.io").Text().empty();
-  if (by_object || record.pod_group.empty() || own != record.pod_group) return;
+  if (OwnName(labels, annotations, record.pod_group).empty()) return;
   words.together = ReadTogether(annotations, record, ns);
   ReadWait(annotations, words);
-  ReadMode(annotations, words);
   if (!words.together.empty()) {
     record.role = record.pod_group;
     record.pod_group = cluster::NameOfTogether(words.together);
   }
+}
+
+std::vector<std::string> UnheededOfKoordinator(const JsonView& labels, const JsonView& annotations,
+                                               std::string_view gang) {
+  std::vector<std::string> told = OddModes(annotations);
+  if (OwnName(labels, annotations, gang).empty()) {
+    for (const char* key : {kKoordinatorGroups, kKoordinatorWait})
+      AddOdd(annotations, {key, {}, "it counts where Koordinator's words name the gang"}, told);
+    return told;
+  }
+  const std::string_view wait = annotations.Get(kKoordinatorWait).Text();
+  if (!wait.empty() && wait != "0" && wait != "0s" && !ParseGoDuration(wait))
+    told.push_back(std::string(kKoordinatorWait) + ": expected a duration such as 10m");
+  return told;
+}
+
+std::vector<std::string> UnheededOfKoordinator(const JsonView& annotations) {
+  std::vector<std::string> told = OddModes(annotations);
+  AddOdd(annotations, {kKoordinatorWait, {}, "spec.scheduleTimeoutSeconds counts"}, told);
+  return told;
 }
 
 void RefuseKoordinatorGroups(const JsonView& annotations, std::string_view own) {

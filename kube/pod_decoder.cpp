@@ -214,12 +214,15 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& me
 void ReadGangWords(const JsonView& metadata, std::string_view ns, Pod& record) {
   const JsonView annotations = metadata.Get("annotations");
   cluster::GangWords words;
-  ReadKoordinatorGang(metadata.Get("labels"), annotations, ns, record, words);
+  const JsonView labels = metadata.Get("labels");
+  const std::vector<std::string> odd = UnheededOfKoordinator(labels, annotations, record.pod_group);
+  ReadKoordinatorGang(labels, annotations, ns, record, words);
   const auto add = [&](const std::string& text) {
     if (!text.empty()) words.unheeded += (words.unheeded.empty() ? "" : "; ") + text;
   };
+  for (const std::string& told : odd) add(told);
   if (!record.spec->gpus.none()) add(UnheededOfHami(annotations));
-  for (const std::string& told : KeysNotHonoured(metadata.Get("labels"), annotations)) add(told);
+  for (const std::string& told : KeysNotHonoured(labels, annotations)) add(told);
   if (words != cluster::GangWords{})
     record.gang_words = std::make_shared<const cluster::GangWords>(std::move(words));
 }

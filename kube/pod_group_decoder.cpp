@@ -7,6 +7,7 @@
 //   scheduler.grove.io/v1alpha1 (PodGang)    podgroups[]{name, minReplicas}
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -294,8 +295,11 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   record.gates_together = *flavour == Flavour::kNative && version != "scheduling.k8s.io/v1alpha2";
   if (const Dialect* dialect = FindDialect(version, kind))
     record.not_honoured = FieldsNotHonoured(*dialect, group);
-  for (std::string& told : KeysNotHonoured(said.Get("labels"), said.Get("annotations")))
-    record.not_honoured.push_back(std::move(told));
+  const auto tell = [&](std::vector<std::string> told) {
+    std::move(told.begin(), told.end(), std::back_inserter(record.not_honoured));
+  };
+  tell(KeysNotHonoured(said.Get("labels"), said.Get("annotations")));
+  tell(UnheededOfKoordinator(said.Get("annotations")));
   if (!defects.none()) record.defect = defects.first().ToString();
   return record;
 }

@@ -286,6 +286,10 @@ TEST_CASE("Koordinator's waiting time, mode and match policy", "[kube][declared]
   CHECK_THAT(words(Key("mode", "Odd")).unheeded, Catch::Contains("expected Strict or NonStrict"));
   CHECK(words(Key("match-policy", "once-satisfied")) == cluster::GangWords());
   CHECK_THAT(words(Key("match-policy", "only-waiting")).unheeded, Catch::Contains("match-policy"));
+  const std::string alias = R"("pod-group.scheduling.sigs.k8s.io/match-policy":)";
+  CHECK(words(alias + R"("once-satisfied")") == cluster::GangWords());
+  CHECK_THAT(words(alias + R"("only-waiting")").unheeded,
+             Catch::StartsWith("pod-group.scheduling.sigs.k8s.io/match-policy: a gang that"));
   // The shortest of those that its pods give is the gang's.
   DeclaredGangs gangs;
   const auto timeout = [&](const char* name, const char* time) {
@@ -296,6 +300,35 @@ TEST_CASE("Koordinator's waiting time, mode and match policy", "[kube][declared]
   };
   CHECK(timeout("a", "10m") == cluster::Seconds(600));
   CHECK(timeout("b", "5m") == cluster::Seconds(300));
+}
+
+TEST_CASE("Koordinator's words that do not count are told of PodGroups and their pods, too",
+          "[kube][declared]") {
+  using Told = std::vector<std::string>;
+  const auto told = [](const std::string& more) {
+    const auto group =
+        DecodePodGroup(R"({"apiVersion":"scheduling.sigs.k8s.io/v1alpha1","kind":"PodGroup",)"
+                       R"("metadata":{"name":"g","namespace":"n","uid":"u","annotations":{)" +
+                       more + R"(}},"spec":{"minMember":2}})");
+    REQUIRE(group.ok());
+    CHECK(group->defect.empty());
+    return group->not_honoured;
+  };
+  CHECK(told(Key("mode", "Strict") + "," + Key("match-policy", "once-satisfied")).empty());
+  CHECK(told(Key("mode", "NonStrict")) ==
+        Told{"gang.scheduling.koordinator.sh/mode: NonStrict: Muster keeps nothing for a part of a "
+             "gang, whatever its mode"});
+  CHECK(told(Key("match-policy", "only-waiting")).size() == 1);
+  CHECK(told(R"("pod-group.scheduling.sigs.k8s.io/match-policy":"only-waiting")").size() == 1);
+  CHECK(told(Key("waiting-time", "10m")) ==
+        Told{"gang.scheduling.koordinator.sh/waiting-time: spec.scheduleTimeoutSeconds counts"});
+  const cluster::Pod pod = Koordinators(Key("waiting-time", "10m") + "," + Key("mode", "Odd"),
+                                        R"("pod-group.scheduling.sigs.k8s.io":"g")");
+  REQUIRE(pod.gang_words != nullptr);
+  CHECK(pod.gang_words->unheeded ==
+        "gang.scheduling.koordinator.sh/mode: expected Strict or NonStrict; "
+        "gang.scheduling.koordinator.sh/waiting-time: it counts where Koordinator's words name "
+        "the gang");
 }
 
 }  // namespace
