@@ -1,7 +1,6 @@
 #include "kube/dialect_fields.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "kube/json_writer.hpp"
 
@@ -12,6 +11,7 @@ namespace {
 using enum Heed;
 
 constexpr size_t kMaxPlace = 256;  // bytes
+constexpr size_t kMaxWord = 40;    // likewise
 
 constexpr std::string_view kByItsPods =
     "Muster plans the whole gang by what its pods ask for, and charges its queue for that";
@@ -41,7 +41,7 @@ constexpr DialectField kNative[] = {
     {"spec.disruptionMode.all", kHonoured, "all of its pods are evicted, or none"},
     {"spec.priorityClassName", kHonoured, "where spec.priority is not set"},
     {"spec.priority", kHonoured, "the priority of all of its pods, whatever theirs is"},
-    {"spec.preemptionPolicy", kHonoured, "likewise"},
+    {"spec.preemptionPolicy", kHonoured, "likewise", "Never|PreemptLowerPriority"},
 };
 
 // Kubernetes 1.36.
@@ -53,7 +53,8 @@ constexpr DialectField kFirst[] = {
     {"spec.schedulingConstraints.topology[].key", kHonoured, kLevel},
     {"spec.resourceClaims", kNotHonoured, kClaims},
     {"spec.disruptionMode", kHonoured,
-     "PodGroup: all of its pods are evicted, or none; Pod: members beyond the minimum alone"},
+     "PodGroup: all of its pods are evicted, or none; Pod: members beyond the minimum alone",
+     "PodGroup|Pod"},
     {"spec.priorityClassName", kHonoured, "where spec.priority is not set"},
     {"spec.priority", kHonoured, "the priority of all of its pods, whatever theirs is"},
 };
@@ -67,6 +68,8 @@ constexpr DialectField kPlain[] = {
     {"spec.scheduleTimeoutSeconds", kHonoured, "how long its Bind calls may take"},
 };
 
+constexpr std::string_view kHardOrSoft = "hard|soft";
+constexpr std::string_view kAsHard = "what is neither hard nor soft is hard";
 constexpr std::string_view kVolcanoKinds[] = {"scheduling.volcano.sh/v1beta1/PodGroup"};
 constexpr DialectField kVolcano[] = {
     {"spec.minMember"},
@@ -74,11 +77,11 @@ constexpr DialectField kVolcano[] = {
     {"spec.queue"},
     {"spec.priorityClassName", kHonoured, "the priority of all of its pods, whatever theirs is"},
     {"spec.minResources", kMeaningless, kByItsPods},
-    {"spec.networkTopology.mode"},
+    {"spec.networkTopology.mode", kHonoured, kAsHard, kHardOrSoft},
     {"spec.networkTopology.highestTierAllowed"},
     {"spec.networkTopology.highestTierName"},
     {"spec.subGroupPolicy[].name"},
-    {"spec.subGroupPolicy[].networkTopology.mode"},
+    {"spec.subGroupPolicy[].networkTopology.mode", kHonoured, kAsHard, kHardOrSoft},
     {"spec.subGroupPolicy[].networkTopology.highestTierAllowed"},
     {"spec.subGroupPolicy[].networkTopology.highestTierName"},
     {"spec.subGroupPolicy[].subGroupSize", kHonoured,
@@ -100,7 +103,7 @@ constexpr DialectField kKai[] = {
     {"spec.priorityClassName", kHonoured,
      "the priority of all of its pods, whatever theirs is. Of 100 and more KAI evicts nobody: say "
      "that with preemptibility"},
-    {"spec.preemptibility"},
+    {"spec.preemptibility", kHonoured, {}, "preemptible|non-preemptible|semi-preemptible"},
     {"spec.parallelism", kMeaningless, kOfTheWorkload},
     {"spec.completions", kMeaningless, kOfTheWorkload},
     {"spec.backoffLimit", kMeaningless, kOfTheWorkload},
@@ -148,6 +151,15 @@ constexpr Dialect kDialects[] = {
     {"Grove", kGroveKinds, kGrove},
 };
 
+const Dialect* FindIn(std::span<const Dialect> dialects, std::string_view api_version,
+                      std::string_view kind) {
+  const std::string name = std::string(api_version) + "/" + std::string(kind);
+  const auto found = std::find_if(dialects.begin(), dialects.end(), [&](const Dialect& one) {
+    return std::find(one.kinds.begin(), one.kinds.end(), name) != one.kinds.end();
+  });
+  return found == dialects.end() ? nullptr : &*found;
+}
+
 // Goes through an object, and knows where it is in the table.
 class Walk {
  public:
@@ -178,11 +190,16 @@ class Walk {
 };
 
 void Walk::Tell(size_t at, const JsonView& value) {
-  if (fields_[at].heed != kNotHonoured || told_[at] || value.blank()) return;
+  const DialectField& field = fields_[at];
+  if (told_[at] || value.blank()) return;
+  const bool honoured = field.heed != kNotHonoured;
+  if (honoured && !value.text()) return;
+  const std::string what = honoured ? OddWord(field, value.Text()) : std::string(field.note);
+  if (what.empty()) return;
   told_[at] = true;
   std::string place = value.Place();  // begins with the kind
   place.erase(0, place.find('.') + 1);
-  found_.push_back(std::string(CutText(place, kMaxPlace)) + ": " + std::string(fields_[at].note));
+  found_.push_back(std::string(CutText(place, kMaxPlace)) + ": " + what);
 }
 
 void Walk::Value(const JsonView& value, const std::string& path) {
@@ -204,12 +221,21 @@ void Walk::Value(const JsonView& value, const std::string& path) {
 std::span<const Dialect> Dialects() { return kDialects; }
 
 const Dialect* FindDialect(std::string_view api_version, std::string_view kind) {
-  const std::string name = std::string(api_version) + "/" + std::string(kind);
-  const auto* found =
-      std::find_if(std::begin(kDialects), std::end(kDialects), [&](const auto& one) {
-        return std::find(one.kinds.begin(), one.kinds.end(), name) != one.kinds.end();
-      });
-  return found == std::end(kDialects) ? nullptr : found;
+  return FindIn(kDialects, api_version, kind);
+}
+
+std::string OddWord(const DialectField& field, std::string_view value) {
+  if (field.words.empty()) return {};
+  std::string text = "expected ";
+  std::string_view rest = field.words;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find('|'));
+    if (word == value) return {};
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const bool last = rest.find('|') == std::string_view::npos;
+    text.append(word).append(rest.empty() ? "" : last ? " or " : ", ");
+  }
+  return text.append(", got \"").append(CutText(value, kMaxWord)).append("\"");
 }
 
 std::vector<std::string> FieldsNotHonoured(const Dialect& dialect, const JsonView& object) {

@@ -27,6 +27,8 @@ struct DialectField {
   std::string_view path;
   Heed heed = Heed::kHonoured;
   std::string_view note = {};
+  // What it may say, '|' in between: anything else is told. Empty: anything.
+  std::string_view words = {};
 };
 
 struct Dialect {
@@ -40,9 +42,11 @@ std::span<const Dialect> Dialects();
 // "scheduling.k8s.io/v1beta1", "PodGroup". Null: of none.
 const Dialect* FindDialect(std::string_view api_version, std::string_view kind);
 
+// "expected hard or soft, got \"sotf\"", where this is none of the field's words; else empty.
+std::string OddWord(const DialectField& field, std::string_view value);
+
 // What of the object is set and not honoured, each once: "spec.subGroups[0].minSubGroup: all
-// subgroups are needed". Null, an empty text and an empty list are
-// not set.
+// subgroups are needed"; so are odd words. Null, an empty text and an empty list are not set.
 std::vector<std::string> FieldsNotHonoured(const Dialect& dialect, const JsonView& object);
 
 }  // namespace muster::kube

@@ -23,6 +23,9 @@ constexpr std::string_view kByKubelet =
     "the Topology Manager and the CPU Manager of the node decide it, and Muster plans by them";
 constexpr std::string_view kOfKueue = "Kueue's own: it counts before Kueue releases the pods";
 
+constexpr std::string_view kYesOrNo = "true|false";
+constexpr std::string_view kGoBool = "true|false|True|False|TRUE|FALSE|t|f|T|F|1|0";
+
 constexpr DialectField kVolcanoKeys[] = {
     {"scheduling.k8s.io/group-name", kHonoured, "the name of its PodGroup"},
     {"scheduling.volcano.sh/group-name", kHonoured, "likewise"},
@@ -32,7 +35,7 @@ constexpr DialectField kVolcanoKeys[] = {
     {"scheduling.volcano.sh/queue-name", kHonoured, kQueue},
     {"scheduling.volcano.sh/queue-allocation-gate", kMeaningless,
      "the gate counts as any other: the pod is not complete before it is gone"},
-    {"volcano.sh/preemptable", kHonoured, kPreempted},
+    {"volcano.sh/preemptable", kHonoured, kPreempted, kGoBool},
     {"volcano.sh/cooldown-time", kNotHonoured,
      "preemption.minRuntime of its queue says for how long a gang is not evicted"},
     {"volcano.sh/revocable-zone", kNotHonoured, "use a toleration or a nodeSelector"},
@@ -44,7 +47,8 @@ constexpr DialectField kVolcanoKeys[] = {
      "gangs wait in the order of their queue, by priority and age"},
     {"volcano.sh/numa-topology-policy", kNotHonoured, kByKubelet},
     {"volcano.sh/topology-decision", kMeaningless, kWritten},
-    {"volcano.sh/network-topology-mode", kHonoured, "hard or soft"},
+    {"volcano.sh/network-topology-mode", kHonoured, "hard or soft; hard is what is neither",
+     "hard|soft"},
     {"volcano.sh/network-topology-highest-tier", kHonoured, "a level of the policy's fabric"},
     {"volcano.sh/task-spec", kHonoured, "its role"},
     {"volcano.sh/task-priority", kNotHonoured, kByPriority},
@@ -85,7 +89,8 @@ constexpr DialectField kKaiKeys[] = {
     {"pod-group-name", kHonoured, "the name of its PodGroup"},
     {"kai.scheduler/queue", kHonoured, kQueue},
     {"kai.scheduler/subgroup-name", kHonoured, "its role"},
-    {"kai.scheduler/preemptibility", kHonoured, kPreempted},
+    {"kai.scheduler/preemptibility", kHonoured, kPreempted,
+     "preemptible|non-preemptible|semi-preemptible"},
     {"priorityClassName", kHonoured, "the priority of the gang"},
     {"kai.scheduler/task-priority", kNotHonoured, kByPriority},
     {"kai.scheduler/node-pool", kNotHonoured,
@@ -131,9 +136,9 @@ constexpr DialectField kKoordinatorKeys[] = {
      "a gang starts with min-available, and takes others as they come"},
     {"gang.scheduling.koordinator.sh/timeout", kMeaningless, kWritten},
     {"quota.scheduling.koordinator.sh/name", kHonoured, kQueue},
-    {"quota.scheduling.koordinator.sh/preemptible", kHonoured, kPreempted},
+    {"quota.scheduling.koordinator.sh/preemptible", kHonoured, kPreempted, kYesOrNo},
     {"quota.scheduling.koordinator.sh/*", kMeaningless, kOfNodes},
-    {"scheduling.koordinator.sh/disable-preemptible", kHonoured, kPreempted},
+    {"scheduling.koordinator.sh/disable-preemptible", kHonoured, kPreempted, kYesOrNo},
     {"scheduling.koordinator.sh/preemption-policy", kNotHonoured,
      "preemptionPolicy of the pod or of its PodGroup counts"},
     {"scheduling.koordinator.sh/eviction-cost", kNotHonoured,
@@ -183,7 +188,7 @@ constexpr DialectField kKueueKeys[] = {
     {"kueue.x-k8s.io/max-exec-time-seconds", kHonoured, "how long it runs at most"},
     {"kueue.x-k8s.io/pod-group-name", kHonoured, "the name of its gang"},
     {"kueue.x-k8s.io/pod-group-total-count", kHonoured, "how many pods its gang needs"},
-    {"kueue.x-k8s.io/pod-group-serving", kHonoured, "true: its pods start one by one"},
+    {"kueue.x-k8s.io/pod-group-serving", kHonoured, "true: its pods start one by one", kYesOrNo},
     {"kueue.x-k8s.io/pod-group-pod-index", kHonoured, "its index among its gang's pods"},
     {"kueue.x-k8s.io/pod-group-pod-index-label", kNotHonoured,
      "the index is read of kueue.x-k8s.io/pod-group-pod-index"},
@@ -234,10 +239,15 @@ constexpr Dialect kKeyDialects[] = {
     {"HAMi", {}, kHamiKeys},
 };
 
+// Of some of their values something is told.
+constexpr bool MayTell(const DialectField& field) {
+  return field.heed == kNotHonoured || !field.words.empty();
+}
+
 constexpr size_t CountToTell() {
   size_t count = 0;
   for (const Dialect& dialect : kKeyDialects) {
-    for (const DialectField& field : dialect.fields) count += field.heed == kNotHonoured ? 1 : 0;
+    for (const DialectField& field : dialect.fields) count += MayTell(field) ? 1 : 0;
   }
   return count;
 }
@@ -247,7 +257,7 @@ constexpr std::array<DialectField, CountToTell()> SortToTell() {
   size_t next = 0;
   for (const Dialect& dialect : kKeyDialects) {
     for (const DialectField& field : dialect.fields) {
-      if (field.heed == kNotHonoured) fields[next++] = field;
+      if (MayTell(field)) fields[next++] = field;
     }
   }
   std::sort(fields.begin(), fields.end(),
@@ -256,6 +266,13 @@ constexpr std::array<DialectField, CountToTell()> SortToTell() {
 }
 
 constexpr std::array<DialectField, CountToTell()> kToTell = SortToTell();
+
+// Empty: nothing.
+std::string ToldOf(const DialectField& field, std::string_view text) {
+  if (text.empty()) return {};
+  if (field.heed != kNotHonoured) return OddWord(field, text);
+  return text == "false" ? std::string() : std::string(field.note);
+}
 
 }  // namespace
 
@@ -269,9 +286,8 @@ std::vector<std::string> KeysNotHonoured(const JsonView& labels, const JsonView&
           kToTell.begin(), kToTell.end(), key,
           [](const DialectField& one, std::string_view sought) { return one.path < sought; });
       if (field == kToTell.end() || field->path != key) return;
-      const std::string_view text = value.Text();
-      if (!text.empty() && text != "false")
-        told.push_back(std::string(key) + ": " + std::string(field->note));
+      const std::string what = ToldOf(*field, value.Text());
+      if (!what.empty()) told.push_back(std::string(key) + ": " + what);
     });
   }
   std::sort(told.begin(), told.end());

@@ -19,7 +19,8 @@ namespace muster::kube {
 // Without kinds. DialectField::path is the key; "*" at its end stands for any rest.
 std::span<const Dialect> DialectsOfKeys();
 // Which of the object's labels and annotations are set and not honoured: "volcano.sh/task-priority:
-// …". Empty and "false" are not set.
+// …"; and which say something else than their words. Empty is not set, nor "false" of what is not
+// honoured.
 std::vector<std::string> KeysNotHonoured(const JsonView& labels, const JsonView& annotations);
 
 }  // namespace muster::kube

@@ -215,6 +215,20 @@ bool ReadDisruption(const JsonView& spec) {
   return mode.Get("all").present();
 }
 
+// Of each of these there is one, and what else is said has no effect. API servers refuse it.
+std::vector<std::string> ReadSurplus(const JsonView& spec) {
+  std::vector<std::string> told;
+  const JsonView mode = spec.Get("disruptionMode");
+  if (mode.object() && mode.Get("all").present() && mode.Get("single").present())
+    told.emplace_back("spec.disruptionMode.single: expected either all or single, all counts");
+  const JsonView constraints = spec.Get("schedulingConstraints");
+  size_t keys = 0;
+  constraints.Get("topology").Items([&](const JsonView&) { ++keys; });
+  if (keys > 1)
+    told.emplace_back("spec.schedulingConstraints.topology[1]: expected one key, the first counts");
+  return told;
+}
+
 // Kubernetes: the value that the Priority admission plugin made of the class, for which a manifest
 // may give both. Volcano: JobInfo.Priority, from the class of the PodGroup (Snapshot in
 // pkg/scheduler/cache/cache.go of volcano.sh/volcano v1.15.1); whether it preempts is up to its
@@ -298,6 +312,7 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   const auto tell = [&](std::vector<std::string> told) {
     std::move(told.begin(), told.end(), std::back_inserter(record.not_honoured));
   };
+  if (*flavour == Flavour::kNative) tell(ReadSurplus(group.Get("spec")));
   tell(KeysNotHonoured(said.Get("labels"), said.Get("annotations")));
   tell(UnheededOfKoordinator(said.Get("annotations")));
   if (!defects.none()) record.defect = defects.first().ToString();

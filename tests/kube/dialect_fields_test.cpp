@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/split.hpp"
 #include "config/shipped_files.hpp"
 #include "config/yaml_parser.hpp"
 #include "kube/decode.hpp"
@@ -165,6 +166,17 @@ TEST_CASE("what is set and not honoured is said by its place", "[kube][dialects]
                                   : type == "object" || type == "resources" ? "{}"
                                                                             : "\"x\"";
         const std::vector<std::string> told = read(ValueAt(leaf, value));
+        const auto odd =
+            std::find_if(dialect.fields.begin(), dialect.fields.end(), [&](const auto& field) {
+              return !field.words.empty() && IsMarkOf(field, leaf);
+            });
+        if (odd != dialect.fields.end()) {
+          REQUIRE(told.size() == 1);
+          CHECK_THAT(told.front(), Catch::Contains(": expected ") && Catch::EndsWith("\"x\""));
+          const std::string word(odd->words.substr(0, odd->words.find('|')));
+          CHECK(read(ValueAt(leaf, "\"" + word + "\"")).empty());
+          continue;
+        }
         const auto refused =
             std::find_if(dialect.fields.begin(), dialect.fields.end(), [&](const auto& field) {
               return field.heed == Heed::kNotHonoured && IsMarkOf(field, leaf);
@@ -190,6 +202,30 @@ TEST_CASE("a field that is not honoured is said once, with the first place", "[k
   CHECK(group->defect.empty());
 }
 
+TEST_CASE("of what Kubernetes has one of, the others are said", "[kube][dialects]") {
+  using Told = std::vector<std::string>;
+  const auto told = [](const std::string& version, const std::string& more) {
+    const auto group =
+        DecodePodGroup(R"({"apiVersion":"scheduling.k8s.io/)" + version +
+                       R"(","kind":"PodGroup","metadata":{"name":"g","namespace":"n","uid":"u"},)" +
+                       R"("spec":{"schedulingPolicy":{"basic":{}},)" + more + "}}");
+    REQUIRE(group.ok());
+    CHECK(group->defect.empty());
+    return group->not_honoured;
+  };
+  const std::string keys = R"("schedulingConstraints":{"topology":[{"key":"a"},{"key":"b"}]})";
+  for (const char* version : {"v1beta1", "v1alpha3", "v1alpha2"})
+    CHECK(told(version, keys) ==
+          Told{"spec.schedulingConstraints.topology[1]: expected one key, the first counts"});
+  CHECK(told("v1beta1", R"("disruptionMode":{"all":{},"single":{}})") ==
+        Told{"spec.disruptionMode.single: expected either all or single, all counts"});
+  CHECK(told("v1beta1", R"("disruptionMode":{"single":{}})").empty());
+  CHECK(told("v1alpha2", R"("disruptionMode":"podgroup")") ==
+        Told{"spec.disruptionMode: expected PodGroup or Pod, got \"podgroup\""});
+  CHECK(told("v1beta1", R"("preemptionPolicy":"never")") ==
+        Told{"spec.preemptionPolicy: expected Never or PreemptLowerPriority, got \"never\""});
+}
+
 std::string DocumentOf(const Dialect& dialect) {
   std::string text = "## " + std::string(dialect.title) + "\n\n";
   for (const std::string_view kind : dialect.kinds) {
@@ -203,8 +239,13 @@ std::string DocumentOf(const Dialect& dialect) {
     const char* heed = field.heed == Heed::kHonoured      ? "yes"
                        : field.heed == Heed::kMeaningless ? "means nothing here"
                                                           : "**no**";
-    text += "| `" + std::string(field.path) + "` | " + heed + " | " + std::string(field.note) +
-            (field.note.empty() ? "|\n" : " |\n");
+    text += "| `" + std::string(field.path) + "` | " + heed + " | " + std::string(field.note);
+    if (!field.words.empty()) {
+      text += field.note.empty() ? "" : "; ";
+      for (const std::string_view word : cluster::Split(field.words, '|'))
+        text += (text.ends_with("`") ? ", `" : "one of `") + std::string(word) + "`";
+    }
+    text += field.note.empty() && field.words.empty() ? "|\n" : " |\n";
   }
   return text;
 }

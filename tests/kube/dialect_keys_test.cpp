@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/split.hpp"
 #include "kube/decode.hpp"
 
 namespace muster::kube {
@@ -91,6 +92,31 @@ TEST_CASE("a key that is not honoured is told where it is set, on pods and on Po
       CHECK(group->not_honoured.front().starts_with(std::string(key) + ": "));
     }
   }
+}
+
+TEST_CASE("a word that a key does not have is told with those that it has", "[kube][dialects]") {
+  const auto words = [](std::string_view place, std::string_view key, std::string_view value) {
+    const auto pod = DecodePod("{" + Metadata(place, key, value) + R"(,"spec":{}})");
+    REQUIRE(pod.ok());
+    return pod->gang_words == nullptr ? std::string() : pod->gang_words->unheeded;
+  };
+  int checked = 0;
+  for (const Dialect& dialect : DialectsOfKeys()) {
+    for (const DialectField& row : dialect.fields) {
+      if (row.words.empty()) continue;
+      INFO(row.path);
+      ++checked;
+      const char* place = row.path.find("koordinator") != row.path.npos ? "labels" : "annotations";
+      CHECK(words(place, row.path, "nope").starts_with(std::string(row.path) + ": expected "));
+      CHECK(words(place, row.path, "").empty());
+      for (const std::string_view word : cluster::Split(row.words, '|'))
+        CHECK(words(place, row.path, word).empty());
+    }
+  }
+  CHECK(checked >= 6);
+  CHECK(words("labels", "kai.scheduler/preemptibility", "nonpreemptible") ==
+        "kai.scheduler/preemptibility: expected preemptible, non-preemptible or semi-preemptible, "
+        "got \"nonpreemptible\"");
 }
 
 TEST_CASE("Koordinator's quota is the queue, and says what may not be preempted",
