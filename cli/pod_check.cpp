@@ -13,6 +13,7 @@
 #include "kube/dialect_fields.hpp"
 #include "kube/grouping.hpp"
 #include "kube/json.hpp"
+#include "kube/json_view.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/resource_names.hpp"
 
@@ -71,6 +72,7 @@ class ObjectCheck {
     }
     LookAtTemplates(object, "");
     LookAtGroup(object);
+    LookAtOwner(object);
     if (const std::string unheeded = UnheededOf(object); !unheeded.empty()) Note("spec", unheeded);
   }
 
@@ -81,6 +83,7 @@ class ObjectCheck {
   void LookAtTemplates(const YamlNode& value, const std::string& path);
   void LookAtWords(const YamlNode& pod, const std::string& path);
   void LookAtGroup(const YamlNode& object);
+  void LookAtOwner(const YamlNode& object);
   void LookAtLevels(const cluster::TopologyTerms& terms, const std::string& path);
   void LookAtLimits(const YamlNode& container, const std::string& path);
   void LookAtJob(const YamlNode& object, const char* path);
@@ -178,6 +181,22 @@ void ObjectCheck::LookAtGroup(const YamlNode& object) {
   const Result<cluster::PodGroup> group =
       kube::DecodePodGroup(*json, kube::DecodeOptions{.source = kube::Source::kManifest});
   if (group.ok()) LookAtLevels(group->topology, "");
+}
+
+// What it says of the gang of its pods.
+void ObjectCheck::LookAtOwner(const YamlNode& object) {
+  const kube::Dialect* dialect =
+      kube::FindOwnerDialect(object.TextAt("apiVersion"), object.TextAt("kind"));
+  const Result<std::string> text = config::ToJson(object, document_.file_name());
+  if (dialect == nullptr || !text.ok()) return;
+  const Result<kube::Json> json = kube::Json::Parse(*text, config::kMaxManifestBytes, "");
+  if (!json.ok()) return;
+  kube::JsonProblems ignored;
+  const kube::JsonView owner(json->root(), "owner", ignored);
+  for (const std::string& told : kube::FieldsNotHonoured(*dialect, owner)) {
+    const std::size_t colon = told.find(": ");
+    Note(told.substr(0, colon), "has no effect: " + told.substr(colon + 2));
+  }
 }
 
 // There is no policy here that would say which levels there are.

@@ -123,6 +123,9 @@ struct GroupingRule {
   GroupingPath per;      // a gang for each value
   GroupingPath attempt;  // another value is another gang
   GroupingPath role;     // what names a pod's role
+  // What the owner says of the gang, as a PodGroup of Volcano would.
+  GroupingPath queue;  // where its pods name none
+  GroupingPath priority_class;
   std::vector<GroupingRole> roles;
   std::vector<GroupingEarly> early;
   std::vector<GroupingCase> cases;  // the first that holds counts; none: as if there were no rule

@@ -156,6 +156,9 @@ void VisitRule(GroupingRule* rule, FieldVisitor* visitor) {
   VisitPath({"per", "A gang for each value of this."}, &rule->per, visitor);
   VisitPath({"attempt", "Another value is another gang."}, &rule->attempt, visitor);
   VisitPath({"role", "What names a pod's role."}, &rule->role, visitor);
+  VisitPath({"queue", "The gang's queue, where its pods name none."}, &rule->queue, visitor);
+  VisitPath({"priorityClass", "The PriorityClass of the gang, whatever its pods have."},
+            &rule->priority_class, visitor);
   SectionList(visitor, {"roles", "The pods that the owner makes."}, &rule->roles, VisitRole);
   SectionList(visitor, {"early", "While one holds, only the first pods of each role exist."},
               &rule->early, VisitEarly);
@@ -253,6 +256,8 @@ class RuleCheck {
     Value(".per", rule_.per, false);
     Value(".attempt", rule_.attempt, false);
     Value(".role", rule_.role, false);
+    Value(".queue", rule_.queue, false);
+    Value(".priorityClass", rule_.priority_class, false);
     AtMost(rule_.versions.size(), ".versions");
     AtMost(rule_.not_members.size(), ".notMembers");
     AtMost(rule_.roles.size(), ".roles");
@@ -262,12 +267,11 @@ class RuleCheck {
   }
   void CheckParts() {
     const bool plain = rule_.per.none() && rule_.attempt.none() && rule_.role.none() &&
-                       rule_.roles.empty() && rule_.early.empty() && rule_.cases.empty() &&
+                       rule_.queue.none() && rule_.priority_class.none() && rule_.roles.empty() && rule_.early.empty() && rule_.cases.empty() &&
                        rule_.unheeded.empty();
     Expect(!rule_.wrapper || plain, ".wrapper",
-           "expected no per, attempt, role, roles, early, cases or notHonoured beside it: the "
-           "rules of "
-           "what it makes say them");
+           "expected no per, attempt, role, queue, priorityClass, roles, early, cases or "
+           "notHonoured beside it: the rules of what it makes say them");
     Expect(rule_.wrapper || !rule_.cases.empty(), ".cases",
            "expected at least one case, or wrapper: true");
     Expect(rule_.role.none() || HasNames(rule_), ".role", "expected roles with names beside it");

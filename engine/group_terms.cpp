@@ -80,7 +80,8 @@ GroupTerms TermsOfGroup(const EngineState& state, const Gang& gang) {
     terms.priority = said.value;
     terms.preempts = said.preempts;
     if (!said.value && !said.class_name.empty()) {
-      Found found = Find(state, said.class_name, "spec.priorityClassName");
+      Found found = Find(state, said.class_name,
+                         group->by_owner ? "its owner's class" : "spec.priorityClassName");
       if (found.known != nullptr) {
         terms.priority = found.known->value;
         if (!said.preempts && said.policy_of_class) terms.preempts = found.known->preempts;

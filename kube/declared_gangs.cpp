@@ -72,6 +72,10 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
     said.first_roles = owner->first_roles;
     said.units = owner->units;
     said.unheeded = owner->unheeded;
+    said.not_honoured = owner->not_honoured;
+    said.names_queue = !pod.asked_queue.empty();
+    said.queue = owner->queue;
+    said.priority_class = owner->priority_class;
   }
   if (pod.gang_words != nullptr) {
     said.schedule_timeout = pod.gang_words->schedule_timeout;
@@ -145,13 +149,27 @@ DeclaredGangs::Verdict DeclaredGangs::Judge(const Sayings& sayings, const std::s
   return verdict;
 }
 
+// Its pods' words for a queue count before their owner's.
+void DeclaredGangs::SetOwnersWords(const Sayings& sayings, cluster::PodGroup& group) {
+  bool names_queue = false;
+  for (const auto& [said, count] : sayings) {
+    names_queue = names_queue || said.names_queue;
+    if (group.queue.empty()) group.queue = said.queue;
+    std::string& priority_class = group.priority.class_name;
+    if (priority_class.empty()) priority_class = said.priority_class;
+    if (group.not_honoured.empty()) group.not_honoured = said.not_honoured;
+    if (group.unheeded.empty()) group.unheeded = said.unheeded;
+  }
+  if (names_queue) group.queue.clear();
+}
+
 void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
+  SetOwnersWords(gang.sayings, group);
   for (const auto& [said, count] : gang.sayings) {
     group.by_owner = group.by_owner || said.by_owner;
     if (group.unreadable.empty()) group.unreadable = said.unreadable;
     if (group.attempts_of.empty()) group.attempts_of = said.attempts_of;
     group.ended = std::max(group.ended, said.ended);
-    if (group.unheeded.empty()) group.unheeded = said.unheeded;
     const cluster::Duration timeout = said.schedule_timeout;
     const bool sooner =
         group.schedule_timeout == cluster::Duration(0) || timeout < group.schedule_timeout;

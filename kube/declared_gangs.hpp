@@ -46,6 +46,10 @@ class DeclaredGangs {
     std::vector<cluster::RoleMinimum> first_roles = {};
     std::vector<cluster::RoleUnit> units = {};
     std::string unheeded = {};
+    std::vector<std::string> not_honoured = {};
+    bool names_queue = false;  // the pod does
+    std::string queue = {};    // that its owner names
+    std::string priority_class = {};
     cluster::Duration schedule_timeout = {};
     // Of gangs that start together: their names, and which of them the minimum is of.
     std::vector<std::string> together = {};
@@ -80,6 +84,7 @@ class DeclaredGangs {
   };
   static Verdict Judge(const Sayings& sayings, const std::string& part);
   // Of the group, and what is wrong with it.
+  static void SetOwnersWords(const Sayings& sayings, cluster::PodGroup& group);
   static void SetMinimum(const Gang& gang, cluster::PodGroup& group);
   // Brings what was told about the gang up to date.
   void Tell(const cluster::ObjectKey& key, std::vector<engine::Fact>& facts);

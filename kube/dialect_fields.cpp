@@ -151,6 +151,37 @@ constexpr Dialect kDialects[] = {
     {"Grove", kGroveKinds, kGrove},
 };
 
+// Owners, where no PodGroup is made of what they say.
+constexpr std::string_view kInPodGroup =
+    "it counts in the PodGroup that Kubernetes makes of the Job with gate WorkloadWithJob";
+constexpr std::string_view kJobKinds[] = {"batch/v1/Job"};
+constexpr DialectField kJob[] = {
+    {"spec.scheduling.schedulingPolicy.basic", kHonoured, kOneByOne},
+    {"spec.scheduling.schedulingPolicy.gang.minCount"},
+    {"spec.scheduling.schedulingConstraints", kNotHonoured, kInPodGroup},
+    {"spec.scheduling.disruptionMode", kNotHonoured, kInPodGroup},
+    {"spec.scheduling.resourceClaims", kNotHonoured, kClaims},
+};
+
+constexpr std::string_view kKubeflowKinds[] = {
+    "kubeflow.org/v1/JAXJob",     "kubeflow.org/v1/MPIJob",      "kubeflow.org/v1/PaddleJob",
+    "kubeflow.org/v1/PyTorchJob", "kubeflow.org/v1/TFJob",       "kubeflow.org/v1/XGBoostJob",
+    "kubeflow.org/v2beta1/MPIJob"};
+constexpr DialectField kKubeflow[] = {
+    {"spec.runPolicy.schedulingPolicy.minAvailable"},
+    {"spec.runPolicy.schedulingPolicy.queue", kHonoured, "where its pods name none"},
+    {"spec.runPolicy.schedulingPolicy.priorityClass", kHonoured,
+     "the priority of all of its pods, whatever theirs is"},
+    {"spec.runPolicy.schedulingPolicy.minResources", kMeaningless, kByItsPods},
+    {"spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", kNotHonoured,
+     "the policy's reservationTimeout says how long a plan is valid"},
+};
+
+constexpr Dialect kOwnerDialects[] = {
+    {"Kubernetes' Jobs", kJobKinds, kJob},
+    {"Kubeflow's jobs", kKubeflowKinds, kKubeflow},
+};
+
 const Dialect* FindIn(std::span<const Dialect> dialects, std::string_view api_version,
                       std::string_view kind) {
   const std::string name = std::string(api_version) + "/" + std::string(kind);
@@ -220,8 +251,14 @@ void Walk::Value(const JsonView& value, const std::string& path) {
 
 std::span<const Dialect> Dialects() { return kDialects; }
 
+std::span<const Dialect> DialectsOfOwners() { return kOwnerDialects; }
+
 const Dialect* FindDialect(std::string_view api_version, std::string_view kind) {
   return FindIn(kDialects, api_version, kind);
+}
+
+const Dialect* FindOwnerDialect(std::string_view api_version, std::string_view kind) {
+  return FindIn(kOwnerDialects, api_version, kind);
 }
 
 std::string OddWord(const DialectField& field, std::string_view value) {

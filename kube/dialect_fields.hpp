@@ -39,8 +39,12 @@ struct Dialect {
 };
 
 std::span<const Dialect> Dialects();
+// Of the owners of pods of which grouping rules read a field among others that say how the gang is
+// scheduled (config/grouping/): all of these others.
+std::span<const Dialect> DialectsOfOwners();
 // "scheduling.k8s.io/v1beta1", "PodGroup". Null: of none.
 const Dialect* FindDialect(std::string_view api_version, std::string_view kind);
+const Dialect* FindOwnerDialect(std::string_view api_version, std::string_view kind);
 
 // "expected hard or soft, got \"sotf\"", where this is none of the field's words; else empty.
 std::string OddWord(const DialectField& field, std::string_view value);

@@ -7,10 +7,13 @@
 
 #include "cluster/owned_gang_name.hpp"
 #include "kube/decode.hpp"
+#include "kube/dialect_fields.hpp"
 #include "kube/gang_size.hpp"
 #include "kube/grouping_values.hpp"
 #include "kube/json_view.hpp"
+#include "kube/json_writer.hpp"
 #include "kube/pod_group_link.hpp"
+#include "kube/queue_name.hpp"
 
 namespace muster::kube {
 
@@ -20,6 +23,8 @@ using cluster::GroupingRule;
 using cluster::GroupingRules;
 
 namespace {
+
+constexpr size_t kMaxName = 253;  // bytes, as the names of objects
 
 Grouping Said(Grouping::Kind kind, std::string reason) {
   Grouping grouping;
@@ -238,6 +243,13 @@ class Judge {
     grouping.first_roles = answer.first_roles;
     grouping.units = answer.units;
     if (!min_member) grouping.unheeded = Unheeded(values);
+    grouping.queue = SpecQueue(CutText(values.Text(rule.queue), kMaxName));
+    grouping.priority_class = CutText(values.Text(rule.priority_class), kMaxName);
+    JsonProblems ignored;
+    const JsonView owner(*owner_->object, "owner", ignored);
+    const std::string version(owner.Get("apiVersion").Text());
+    if (const Dialect* dialect = FindOwnerDialect(version, owner_->key.kind))
+      grouping.not_honoured = FieldsNotHonoured(*dialect, owner);
     return grouping;
   }
 

@@ -56,6 +56,9 @@ struct Grouping {
   std::vector<cluster::RoleMinimum> first_roles;
   std::vector<cluster::RoleUnit> units;  // likewise
   std::string unheeded;                  // likewise
+  std::vector<std::string> not_honoured;  // likewise: fields of its owner
+  std::string queue;                      // that its owner names; empty: none
+  std::string priority_class;             // likewise
   std::optional<int64_t> makes;  // how many pods its owner makes; also of one that is refused
 };
 

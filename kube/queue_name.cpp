@@ -19,10 +19,10 @@ std::string ReadQueueName(const JsonView& labels, const JsonView& annotations) {
   return {};
 }
 
-std::string ReadSpecQueue(const JsonView& spec) {
-  std::string name(spec.Get("queue").Text());
-  if (name == "default" || name == "default-queue") name.clear();
-  return name;
+std::string ReadSpecQueue(const JsonView& spec) { return SpecQueue(spec.Get("queue").Text()); }
+
+std::string SpecQueue(std::string_view name) {
+  return name == "default" || name == "default-queue" ? std::string() : std::string(name);
 }
 
 }  // namespace muster::kube

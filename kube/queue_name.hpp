@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kube/json_view.hpp"
 
@@ -16,5 +17,6 @@ std::string ReadQueueName(const JsonView& labels, const JsonView& annotations);
 // spec.queue of Volcano's and KAI's PodGroups. Empty: it is not there, or has the name that these
 // systems write where nobody names one ("default", "default-queue").
 std::string ReadSpecQueue(const JsonView& spec);
+std::string SpecQueue(std::string_view name);
 
 }  // namespace muster::kube

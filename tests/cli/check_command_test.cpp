@@ -304,6 +304,25 @@ TEST_CASE("check notes words of other schedulers that do not count", "[cli][chec
   CHECK_THAT(Check(Pod(gpu, "{nvidia.com/use-gputype: A100}")).err, !Catch::Contains("note"));
 }
 
+TEST_CASE("check notes what an owner says of the scheduling of its gang and does not count",
+          "[cli][check]") {
+  CHECK_THAT(
+      Check("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: t}\nspec:\n"
+            "  runPolicy: {schedulingPolicy: {minAvailable: 2, queue: q, priorityClass: high, "
+            "scheduleTimeoutSeconds: 10}}\n"
+            "  pytorchReplicaSpecs: {Worker: {replicas: 2, template: {spec: {containers: "
+            "[{name: c, image: i}]}}}}\n")
+          .err,
+      Catch::Equals("muster: note: f.yaml:5:106: spec.runPolicy.schedulingPolicy."
+                    "scheduleTimeoutSeconds: has no effect: the policy's "
+                    "reservationTimeout says how long a plan is valid\n"));
+  CHECK_THAT(
+      Check(Job("  scheduling: {schedulingPolicy: {gang: {}}, disruptionMode: {all: {}}}\n", kEnds))
+          .err,
+      Catch::Contains("spec.scheduling.disruptionMode: has no effect: it counts in the "
+                      "PodGroup that Kubernetes makes"));
+}
+
 TEST_CASE("check notes that levels for other systems count where the policy names them",
           "[cli][check]") {
   const std::string kai =

@@ -267,6 +267,8 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "grouping[].per",
                                   "grouping[].attempt",
                                   "grouping[].role",
+                                  "grouping[].queue",
+                                  "grouping[].priorityClass",
                                   "grouping[].roles",
                                   "grouping[].roles[]",
                                   "grouping[].roles[].name",

@@ -271,6 +271,28 @@ TEST_CASE("a group of Koordinator's that cannot be planned together is refused b
   CHECK(pod.pod_group == "g");
 }
 
+TEST_CASE("queue and class that an owner names are its gang's, the queue where no pod names one",
+          "[kube][declared]") {
+  DeclaredGangs gangs;
+  Grouping owner;
+  owner.minimum = 2;
+  owner.queue = "of-owner";
+  owner.priority_class = "high";
+  owner.not_honoured = {"spec.x: nothing"};
+  const auto told = [&](const std::string& uid, const std::string& queue) {
+    cluster::Pod pod = Pod(uid, 2);
+    pod.asked_queue = queue;
+    const auto facts = gangs.Observe(engine::Fact(pod), &owner);
+    REQUIRE_FALSE(facts.empty());
+    return std::get<cluster::PodGroup>(facts.back());
+  };
+  const cluster::PodGroup first = told("a", "");
+  CHECK(first.queue == "of-owner");
+  CHECK(first.priority.class_name == "high");
+  CHECK(first.not_honoured == std::vector<std::string>{"spec.x: nothing"});
+  CHECK(told("b", "of-pod").queue.empty());
+}
+
 TEST_CASE("Koordinator's waiting time, mode and match policy", "[kube][declared]") {
   const auto words = [](const std::string& more) {
     const cluster::Pod pod =

@@ -131,6 +131,39 @@ TEST_CASE("every field of a PodGroup has a mark, and every mark its field", "[ku
   }
 }
 
+// "spec.runPolicy.schedulingPolicy" of a table whose fields are all within that.
+std::string SectionOf(const Dialect& dialect) {
+  std::string section(dialect.fields.front().path);
+  for (const DialectField& field : dialect.fields) {
+    while (!IsWithin(field.path, section)) section.erase(section.rfind('.'));
+  }
+  return section;
+}
+
+TEST_CASE("of owners every field beside one that a grouping rule reads has a mark",
+          "[kube][dialects]") {
+  const Schema schema;
+  for (const Dialect& dialect : DialectsOfOwners()) {
+    const std::string section = SectionOf(dialect);
+    CHECK(section.find('.') != std::string::npos);
+    for (const std::string_view kind : dialect.kinds) {
+      std::set<std::string_view> used;
+      for (const auto& entry : schema.LeavesOf(std::string(kind))) {
+        const std::string& leaf = entry.first;
+        if (!IsWithin(leaf, section)) continue;
+        INFO(kind << ": " << leaf);
+        bool marked = false;
+        for (const DialectField& field : dialect.fields) {
+          if (!IsMarkOf(field, leaf)) continue;
+          marked = used.insert(field.path).second || true;
+        }
+        CHECK(marked);
+      }
+      CHECK(used.size() == dialect.fields.size());
+    }
+  }
+}
+
 // Text of an object that has a value at that path.
 std::string ValueAt(std::string_view path, const std::string& leaf) {
   const size_t dot = path.find('.');
@@ -262,6 +295,11 @@ TEST_CASE("docs/podgroup-fields.md is what the tables say", "[kube][dialects]") 
       "used: "
       "[gangs.md](gangs.md).\n";
   for (const Dialect& dialect : Dialects()) text += "\n" + DocumentOf(dialect);
+  text +=
+      "\n# Fields of owners\n\n"
+      "Likewise, of owners of pods where no PodGroup is made of what they say: the fields beside "
+      "the minimum of the gang\n(`config/grouping/`).\n";
+  for (const Dialect& dialect : DialectsOfOwners()) text += "\n#" + DocumentOf(dialect);
   text +=
       "\n# Labels and annotations of other schedulers\n\n"
       "Likewise, of `kube/dialect_keys.cpp`: what is set on pods or PodGroups for another "

@@ -85,6 +85,20 @@ TEST_CASE("minAvailable of a training operator's job counts before its replicas"
   CHECK(with("null") == "tfjob:train needs 6 (PS 2, Worker 4) as Worker");
 }
 
+TEST_CASE("queue and class of a training operator's job are the gang's, and the rest is told",
+          "[kube][grouping]") {
+  GroupingWorld world;
+  world.Add(Operated("TFJob", "tfReplicaSpecs: {" + Replica("Worker", 2) +
+                                  "}, runPolicy: {schedulingPolicy: {queue: q, priorityClass: high, "
+                                  "minResources: {cpu: 1}, scheduleTimeoutSeconds: 10}}"));
+  const Grouping told = world.Judge(OperatedPod("TFJob", "worker", 0));
+  CHECK(told.queue == "q");
+  CHECK(told.priority_class == "high");
+  CHECK(told.not_honoured ==
+        std::vector<std::string>{"spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds: the "
+                                 "policy's reservationTimeout says how long a plan is valid"});
+}
+
 TEST_CASE("an elastic PyTorchJob or PaddleJob starts with all replicas, and says so",
           "[kube][grouping]") {
   GroupingWorld world;

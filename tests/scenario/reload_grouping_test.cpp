@@ -113,6 +113,9 @@ const Story kStories[] = {
     {"cases[].ended", "{" MUSTER_FOO ", cases: [{minimum: \"2\", ended: \"@\"}]}", "0", "1"},
     {"cases[].keepsRest", "{" MUSTER_FOO ", cases: [{minimum: \"2\", keepsRest: @}]}", "false",
      "true"},
+    {"queue", "{" MUSTER_FOO ", queue: owner.spec.@, cases: [{minimum: \"2\"}]}", "flag", "other"},
+    {"priorityClass", "{" MUSTER_FOO ", priorityClass: owner.spec.@, cases: [{minimum: \"2\"}]}",
+     "flag", "other"},
     {"cases[].because", "{" MUSTER_FOO ", cases: [{gang: alone, because: @}]}", "one", "other"},
 };
 
@@ -182,7 +185,7 @@ std::string Tell(const Story& story, const std::string& first, const std::string
     told += std::to_string(static_cast<int>(said->kind)) + " " + said->key.name + " as " +
             said->role + " of " + std::to_string(said->minimum) + " " + said->reason +
             (said->keeps_rest ? " keeps the rest, " : ", ") + std::to_string(said->ended) +
-            " ended" + said->unheeded;
+            " ended" + said->unheeded + " queue " + said->queue + " class " + said->priority_class;
     for (const cluster::RoleUnit& unit : said->units)
       told += " " + unit.name + " by " + std::to_string(unit.size);
     for (const cluster::RoleMinimum& role : said->roles)
