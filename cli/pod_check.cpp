@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "cli/gang_check.hpp"
@@ -11,6 +12,7 @@
 #include "engine/options.hpp"
 #include "kube/decode.hpp"
 #include "kube/dialect_fields.hpp"
+#include "kube/dialect_keys.hpp"
 #include "kube/grouping.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
@@ -70,20 +72,24 @@ class ObjectCheck {
       for (const Error& fault : GangFaults(object, kind->pod, kind->job))
         Refuse(fault.place, fault.message);
     }
+    if (object.TextAt("kind") == "PriorityClass") LookAtPreemption(object, "");
     LookAtTemplates(object, "");
     LookAtGroup(object);
     LookAtOwner(object);
+    if (makes_pods_) LookAtOwnersKeys(object);
     if (const std::string unheeded = UnheededOf(object); !unheeded.empty()) Note("spec", unheeded);
   }
 
  private:
   void LookAtPod(const YamlNode* pod, const std::string& path, bool ends);
+  void LookAtPreemption(const YamlNode& from, const std::string& path);
   void LookAtContainer(const YamlNode& container, const std::string& path,
                        std::set<std::string>& names);
   void LookAtTemplates(const YamlNode& value, const std::string& path);
   void LookAtWords(const YamlNode& pod, const std::string& path);
   void LookAtGroup(const YamlNode& object);
   void LookAtOwner(const YamlNode& object);
+  void LookAtOwnersKeys(const YamlNode& object);
   void LookAtLevels(const cluster::TopologyTerms& terms, const std::string& path);
   void LookAtLimits(const YamlNode& container, const std::string& path);
   void LookAtJob(const YamlNode& object, const char* path);
@@ -103,6 +109,7 @@ class ObjectCheck {
   const config::ManifestDocument& document_;
   const std::string place_;
   PodCheck& into_;
+  bool makes_pods_ = false;  // there is a pod template in it
 };
 
 // `pod`: null where the object has none. `ends`: it is a Job's.
@@ -120,10 +127,19 @@ void ObjectCheck::LookAtPod(const YamlNode* pod, const std::string& path, bool e
     for (std::size_t i = 0; i < containers->items.size(); ++i)
       LookAtContainer(containers->items[i], Item(Joined(at, list), i), names);
   }
+  LookAtPreemption(*spec, at);
   const std::string restart = spec->TextAt("restartPolicy");
   if (!ends || restart == "Never" || restart == "OnFailure") return;
   Refuse(at + ".restartPolicy", "expected Never or OnFailure, as the pods of a Job end, found " +
                                     (restart.empty() ? "nothing" : config::Quoted(restart)));
+}
+
+// Of a pod's spec, or of a PriorityClass.
+void ObjectCheck::LookAtPreemption(const YamlNode& from, const std::string& path) {
+  const std::string policy = from.TextAt("preemptionPolicy");
+  if (policy.empty() || policy == "Never" || policy == "PreemptLowerPriority") return;
+  Refuse(Joined(path, "preemptionPolicy"),
+         "expected Never or PreemptLowerPriority, found " + config::Quoted(policy));
 }
 
 // `names`: of the pod's containers before it.
@@ -146,6 +162,7 @@ void ObjectCheck::LookAtTemplates(const YamlNode& value, const std::string& path
   const YamlNode* spec = Given(value, "spec");
   const YamlNode* mains = spec == nullptr ? nullptr : Given(*spec, "containers");
   if (mains != nullptr && mains->kind == YamlNode::Kind::kSequence) {
+    makes_pods_ = makes_pods_ || !path.empty();
     LookAtWords(value, path);
     for (const char* list : kContainerLists) {
       const YamlNode* containers = Given(*spec, list);
@@ -197,6 +214,24 @@ void ObjectCheck::LookAtOwner(const YamlNode& object) {
     const std::size_t colon = told.find(": ");
     Note(told.substr(0, colon), "has no effect: " + told.substr(colon + 2));
   }
+}
+
+// Labels and annotations that count on pods alone. A Job says of itself how long it runs.
+void ObjectCheck::LookAtOwnersKeys(const YamlNode& object) {
+  const YamlNode* metadata = Given(object, "metadata");
+  const Result<std::string> text =
+      config::ToJson(metadata == nullptr ? YamlNode() : *metadata, document_.file_name());
+  if (!text.ok()) return;
+  const Result<kube::Json> json = kube::Json::Parse(*text, config::kMaxManifestBytes, "");
+  if (!json.ok()) return;
+  kube::JsonProblems ignored;
+  const kube::JsonView view(json->root(), "metadata", ignored);
+  const auto look = [&](std::span<const kube::DialectField> words) {
+    for (std::string& told : kube::KeysOfPods(words, object.TextAt("kind"), view))
+      Note("metadata", std::move(told));
+  };
+  look(kube::MusterWords());
+  for (const kube::Dialect& dialect : kube::DialectsOfKeys()) look(dialect.fields);
 }
 
 // There is no policy here that would say which levels there are.

@@ -267,8 +267,8 @@ class RuleCheck {
   }
   void CheckParts() {
     const bool plain = rule_.per.none() && rule_.attempt.none() && rule_.role.none() &&
-                       rule_.queue.none() && rule_.priority_class.none() && rule_.roles.empty() && rule_.early.empty() && rule_.cases.empty() &&
-                       rule_.unheeded.empty();
+                       rule_.queue.none() && rule_.priority_class.none() && rule_.roles.empty() &&
+                       rule_.early.empty() && rule_.cases.empty() && rule_.unheeded.empty();
     Expect(!rule_.wrapper || plain, ".wrapper",
            "expected no per, attempt, role, queue, priorityClass, roles, early, cases or "
            "notHonoured beside it: the rules of what it makes say them");

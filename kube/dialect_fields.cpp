@@ -164,8 +164,8 @@ constexpr DialectField kJob[] = {
 };
 
 constexpr std::string_view kKubeflowKinds[] = {
-    "kubeflow.org/v1/JAXJob",     "kubeflow.org/v1/MPIJob",      "kubeflow.org/v1/PaddleJob",
-    "kubeflow.org/v1/PyTorchJob", "kubeflow.org/v1/TFJob",       "kubeflow.org/v1/XGBoostJob",
+    "kubeflow.org/v1/JAXJob",     "kubeflow.org/v1/MPIJob", "kubeflow.org/v1/PaddleJob",
+    "kubeflow.org/v1/PyTorchJob", "kubeflow.org/v1/TFJob",  "kubeflow.org/v1/XGBoostJob",
     "kubeflow.org/v2beta1/MPIJob"};
 constexpr DialectField kKubeflow[] = {
     {"spec.runPolicy.schedulingPolicy.minAvailable"},

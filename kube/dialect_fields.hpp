@@ -21,6 +21,9 @@ enum class Heed {
   kNotHonoured,  // it is told where it is set; `note`: what is done instead
 };
 
+// Where a label or an annotation counts.
+enum class Place { kEither, kLabel, kAnnotation };
+
 struct DialectField {
   // "spec.subGroups[].parent"; ".*" at the end: any name. One that is not honoured, or means
   // nothing, stands for all that is in it.
@@ -29,6 +32,7 @@ struct DialectField {
   std::string_view note = {};
   // What it may say, '|' in between: anything else is told. Empty: anything.
   std::string_view words = {};
+  Place place = Place::kEither;
 };
 
 struct Dialect {

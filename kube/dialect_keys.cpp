@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <array>
 
+#include "cluster/pod_group.hpp"
+#include "cluster/run_times.hpp"
+#include "cluster/topology_terms.hpp"
+#include "kube/decode.hpp"
+#include "kube/pod_requests.hpp"
+#include "kube/run_times.hpp"
+
 namespace muster::kube {
 
 namespace {
 
 using enum Heed;
+using enum Place;
 
 constexpr std::string_view kWritten = "it is written by that scheduler, not for it";
 constexpr std::string_view kOfNodes = "it is of nodes, queues or other objects";
@@ -27,9 +35,13 @@ constexpr std::string_view kYesOrNo = "true|false";
 constexpr std::string_view kGoBool = "true|false|True|False|TRUE|FALSE|t|f|T|F|1|0";
 
 constexpr DialectField kVolcanoKeys[] = {
-    {"scheduling.k8s.io/group-name", kHonoured, "the name of its PodGroup"},
-    {"scheduling.volcano.sh/group-name", kHonoured, "likewise"},
-    {"scheduling.volcano.sh/group-min-member", kHonoured, "without a PodGroup object"},
+    {"scheduling.k8s.io/group-name", kHonoured, "the name of its PodGroup", {}, kAnnotation},
+    {"scheduling.volcano.sh/group-name", kHonoured, "likewise", {}, kAnnotation},
+    {"scheduling.volcano.sh/group-min-member",
+     kHonoured,
+     "without a PodGroup object",
+     {},
+     kAnnotation},
     {"scheduling.volcano.sh/group-min-resources", kMeaningless,
      "Muster plans the whole gang by what its pods ask for"},
     {"scheduling.volcano.sh/queue-name", kHonoured, kQueue},
@@ -47,9 +59,13 @@ constexpr DialectField kVolcanoKeys[] = {
      "gangs wait in the order of their queue, by priority and age"},
     {"volcano.sh/numa-topology-policy", kNotHonoured, kByKubelet},
     {"volcano.sh/topology-decision", kMeaningless, kWritten},
-    {"volcano.sh/network-topology-mode", kHonoured, "hard or soft; hard is what is neither",
-     "hard|soft"},
-    {"volcano.sh/network-topology-highest-tier", kHonoured, "a level of the policy's fabric"},
+    {"volcano.sh/network-topology-mode", kHonoured, "what is neither hard nor soft is hard",
+     "hard|soft", kAnnotation},
+    {"volcano.sh/network-topology-highest-tier",
+     kHonoured,
+     "a level of the policy's fabric",
+     {},
+     kAnnotation},
     {"volcano.sh/task-spec", kHonoured, "its role"},
     {"volcano.sh/task-priority", kNotHonoured, kByPriority},
     {"volcano.sh/task-topology", kNotHonoured, "use topology terms, or pod affinity"},
@@ -86,24 +102,24 @@ constexpr DialectField kVolcanoKeys[] = {
 };
 
 constexpr DialectField kKaiKeys[] = {
-    {"pod-group-name", kHonoured, "the name of its PodGroup"},
-    {"kai.scheduler/queue", kHonoured, kQueue},
-    {"kai.scheduler/subgroup-name", kHonoured, "its role"},
+    {"pod-group-name", kHonoured, "the name of its PodGroup", {}, kAnnotation},
+    {"kai.scheduler/queue", kHonoured, kQueue, {}, kLabel},
+    {"kai.scheduler/subgroup-name", kHonoured, "its role", {}, kLabel},
     {"kai.scheduler/preemptibility", kHonoured, kPreempted,
      "preemptible|non-preemptible|semi-preemptible"},
-    {"priorityClassName", kHonoured, "the priority of the gang"},
+    {"priorityClassName", kHonoured, "the priority of the gang", {}, kLabel},
     {"kai.scheduler/task-priority", kNotHonoured, kByPriority},
     {"kai.scheduler/node-pool", kNotHonoured,
      "its pods may go to any node: use a nodeSelector with that label"},
     {"kai.scheduler/topology", kMeaningless, "the levels are those of the policy's fabric"},
-    {"kai.scheduler/topology-required-placement", kHonoured},
-    {"kai.scheduler/topology-preferred-placement", kHonoured},
-    {"kai.scheduler/segment-size", kHonoured},
-    {"kai.scheduler/segment-topology-required-placement", kHonoured},
-    {"kai.scheduler/segment-topology-preferred-placement", kHonoured},
-    {"gpu-fraction", kHonoured},
-    {"gpu-memory", kHonoured, "MiB"},
-    {"gpu-fraction-num-devices", kHonoured},
+    {"kai.scheduler/topology-required-placement", kHonoured, {}, {}, kAnnotation},
+    {"kai.scheduler/topology-preferred-placement", kHonoured, {}, {}, kAnnotation},
+    {"kai.scheduler/segment-size", kHonoured, {}, {}, kAnnotation},
+    {"kai.scheduler/segment-topology-required-placement", kHonoured, {}, {}, kAnnotation},
+    {"kai.scheduler/segment-topology-preferred-placement", kHonoured, {}, {}, kAnnotation},
+    {"gpu-fraction", kHonoured, {}, {}, kAnnotation},
+    {"gpu-memory", kHonoured, "MiB", {}, kAnnotation},
+    {"gpu-fraction-num-devices", kHonoured, {}, {}, kAnnotation},
     {"gpu-fraction-container-name", kNotHonoured, "the share is the pod's, whichever container"},
     {"mps", kNotHonoured, "Muster starts no MPS server"},
     {"project", kMeaningless, "it names nothing that is scheduled"},
@@ -118,27 +134,53 @@ constexpr DialectField kKaiKeys[] = {
 };
 
 constexpr DialectField kKoordinatorKeys[] = {
-    {"pod-group.scheduling.sigs.k8s.io/name", kHonoured, "the name of its gang"},
-    {"pod-group.scheduling.sigs.k8s.io/min-available", kHonoured, "without a PodGroup object"},
-    {"pod-group.scheduling.sigs.k8s.io/match-policy", kHonoured,
-     "as gang.scheduling.koordinator.sh/match-policy"},
-    {"gang.scheduling.koordinator.sh/name", kHonoured, "the name of its gang"},
-    {"gang.scheduling.koordinator.sh/min-available", kHonoured, "without a PodGroup object"},
-    {"gang.scheduling.koordinator.sh/waiting-time", kHonoured, "the time limit of a plan"},
-    {"gang.scheduling.koordinator.sh/mode", kHonoured, "Strict; NonStrict is told"},
-    {"gang.scheduling.koordinator.sh/groups", kHonoured,
-     "gangs of one namespace, named on their pods; others are refused by name"},
-    {"gang.scheduling.koordinator.sh/match-policy", kHonoured, "once-satisfied; others are told"},
-    {"gang.scheduling.koordinator.sh/network-topology-spec", kHonoured},
+    {"pod-group.scheduling.sigs.k8s.io/name", kHonoured, "the name of its gang", {}, kLabel},
+    {"pod-group.scheduling.sigs.k8s.io/min-available",
+     kHonoured,
+     "without a PodGroup object",
+     {},
+     kLabel},
+    {"pod-group.scheduling.sigs.k8s.io/match-policy",
+     kHonoured,
+     "as gang.scheduling.koordinator.sh/match-policy",
+     {},
+     kAnnotation},
+    {"gang.scheduling.koordinator.sh/name", kHonoured, "the name of its gang", {}, kAnnotation},
+    {"gang.scheduling.koordinator.sh/min-available",
+     kHonoured,
+     "without a PodGroup object",
+     {},
+     kAnnotation},
+    {"gang.scheduling.koordinator.sh/waiting-time",
+     kHonoured,
+     "the time limit of a plan",
+     {},
+     kAnnotation},
+    {"gang.scheduling.koordinator.sh/mode",
+     kHonoured,
+     "Strict; NonStrict is told",
+     {},
+     kAnnotation},
+    {"gang.scheduling.koordinator.sh/groups",
+     kHonoured,
+     "gangs of one namespace, named on their pods; others are refused by name",
+     {},
+     kAnnotation},
+    {"gang.scheduling.koordinator.sh/match-policy",
+     kHonoured,
+     "once-satisfied; others are told",
+     {},
+     kAnnotation},
+    {"gang.scheduling.koordinator.sh/network-topology-spec", kHonoured, {}, {}, kAnnotation},
     {"gang.scheduling.koordinator.sh/network-topology-index", kNotHonoured,
      "pods are placed in the order of the indices that their controllers give them"},
     {"gang.scheduling.koordinator.sh/total-number", kMeaningless,
      "a gang starts with min-available, and takes others as they come"},
     {"gang.scheduling.koordinator.sh/timeout", kMeaningless, kWritten},
-    {"quota.scheduling.koordinator.sh/name", kHonoured, kQueue},
-    {"quota.scheduling.koordinator.sh/preemptible", kHonoured, kPreempted, kYesOrNo},
+    {"quota.scheduling.koordinator.sh/name", kHonoured, kQueue, {}, kLabel},
+    {"quota.scheduling.koordinator.sh/preemptible", kHonoured, kPreempted, kYesOrNo, kLabel},
     {"quota.scheduling.koordinator.sh/*", kMeaningless, kOfNodes},
-    {"scheduling.koordinator.sh/disable-preemptible", kHonoured, kPreempted, kYesOrNo},
+    {"scheduling.koordinator.sh/disable-preemptible", kHonoured, kPreempted, kYesOrNo, kLabel},
     {"scheduling.koordinator.sh/preemption-policy", kNotHonoured,
      "preemptionPolicy of the pod or of its PodGroup counts"},
     {"scheduling.koordinator.sh/eviction-cost", kNotHonoured,
@@ -181,42 +223,58 @@ constexpr DialectField kKoordinatorKeys[] = {
 };
 
 constexpr DialectField kKueueKeys[] = {
-    {"kueue.x-k8s.io/queue-name", kHonoured, kQueue},
+    {"kueue.x-k8s.io/queue-name", kHonoured, kQueue, {}, kLabel},
     {"kueue.x-k8s.io/priority-class", kNotHonoured,
      "a WorkloadPriorityClass is Kueue's: the priority of the pods counts here"},
     {"kueue.x-k8s.io/priority-boost", kNotHonoured, "the priority of the pods counts"},
     {"kueue.x-k8s.io/max-exec-time-seconds", kHonoured, "how long it runs at most"},
-    {"kueue.x-k8s.io/pod-group-name", kHonoured, "the name of its gang"},
-    {"kueue.x-k8s.io/pod-group-total-count", kHonoured, "how many pods its gang needs"},
-    {"kueue.x-k8s.io/pod-group-serving", kHonoured, "true: its pods start one by one", kYesOrNo},
-    {"kueue.x-k8s.io/pod-group-pod-index", kHonoured, "its index among its gang's pods"},
+    {"kueue.x-k8s.io/pod-group-name", kHonoured, "the name of its gang", {}, kLabel},
+    {"kueue.x-k8s.io/pod-group-total-count",
+     kHonoured,
+     "how many pods its gang needs",
+     {},
+     kAnnotation},
+    {"kueue.x-k8s.io/pod-group-serving", kHonoured, "true: its pods start one by one", kYesOrNo,
+     kAnnotation},
+    {"kueue.x-k8s.io/pod-group-pod-index",
+     kHonoured,
+     "its index among its gang's pods",
+     {},
+     kLabel},
     {"kueue.x-k8s.io/pod-group-pod-index-label", kNotHonoured,
      "the index is read of kueue.x-k8s.io/pod-group-pod-index"},
     {"kueue.x-k8s.io/pod-index-offset", kMeaningless, "the order of the indices counts"},
     {"kueue.x-k8s.io/pod-group-fast-admission", kMeaningless,
      "a gang starts when all of its pods exist"},
     {"kueue.x-k8s.io/retriable-in-group", kMeaningless, kOfKueue},
-    {"kueue.x-k8s.io/podset-required-topology", kHonoured},
-    {"kueue.x-k8s.io/podset-preferred-topology", kHonoured},
+    {"kueue.x-k8s.io/podset-required-topology", kHonoured, {}, {}, kAnnotation},
+    {"kueue.x-k8s.io/podset-preferred-topology", kHonoured, {}, {}, kAnnotation},
     {"kueue.x-k8s.io/podset-unconstrained-topology", kMeaningless, "nothing is asked for"},
-    {"kueue.x-k8s.io/podset-slice-required-topology", kHonoured},
-    {"kueue.x-k8s.io/podset-slice-required-topology-constraints", kHonoured},
-    {"kueue.x-k8s.io/podset-slice-size", kHonoured},
+    {"kueue.x-k8s.io/podset-slice-required-topology", kHonoured, {}, {}, kAnnotation},
+    {"kueue.x-k8s.io/podset-slice-required-topology-constraints", kHonoured, {}, {}, kAnnotation},
+    {"kueue.x-k8s.io/podset-slice-size", kHonoured, {}, {}, kAnnotation},
     {"kueue.x-k8s.io/podset-group-name", kNotHonoured, "each PodSet is placed by itself"},
     {"kueue.x-k8s.io/*", kMeaningless, kOfKueue},
 };
 
 constexpr DialectField kHamiKeys[] = {
-    {"nvidia.com/use-gputype", kHonoured},
-    {"nvidia.com/nouse-gputype", kHonoured},
-    {"nvidia.com/use-gpuuuid", kHonoured},
-    {"nvidia.com/nouse-gpuuuid", kHonoured},
-    {"nvidia.com/vgpu-mode", kHonoured, "hami-core, mig, mps"},
+    {"nvidia.com/use-gputype", kHonoured, {}, {}, kAnnotation},
+    {"nvidia.com/nouse-gputype", kHonoured, {}, {}, kAnnotation},
+    {"nvidia.com/use-gpuuuid", kHonoured, {}, {}, kAnnotation},
+    {"nvidia.com/nouse-gpuuuid", kHonoured, {}, {}, kAnnotation},
+    {"nvidia.com/vgpu-mode", kHonoured, "hami-core, mig, mps", {}, kAnnotation},
     {"nvidia.com/numa-bind", kNotHonoured, "Muster does not place by this word of HAMi"},
     {"hami.io/device-scoring-weights", kNotHonoured, "Muster does not place by this word of HAMi"},
-    {"hami.io/node-scheduler-policy", kHonoured, "binpack, spread; other words are told"},
-    {"hami.io/gpu-scheduler-policy", kHonoured,
-     "binpack, spread, mutex, topology-aware; other words are told"},
+    {"hami.io/node-scheduler-policy",
+     kHonoured,
+     "binpack, spread; other words are told",
+     {},
+     kAnnotation},
+    {"hami.io/gpu-scheduler-policy",
+     kHonoured,
+     "binpack, spread, mutex, topology-aware; other words are told",
+     {},
+     kAnnotation},
     {"hami.io/bind-phase", kHonoured, "what HAMi wrote of a pod that it bound"},
     {"hami.io/bind-time", kHonoured, "likewise"},
     {"hami.io/vgpu-node", kHonoured, "likewise"},
@@ -231,6 +289,32 @@ constexpr DialectField kHamiKeys[] = {
     {"hami.io/node-handshake", kMeaningless, kOfNodes},
 };
 
+constexpr DialectField kMusterWords[] = {
+    {cluster::kTopologyRequiredAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kTopologyPreferredAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kSegmentsRequiredAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kSegmentsPreferredAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kRolesRequiredAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kRolesPreferredAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kTopologyBalanceAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kTopologySpreadAnnotation, kHonoured, {}, {}, kAnnotation},
+    {cluster::kSpreadGroupAnnotation, kHonoured, {}, {}, kAnnotation},
+    {kComputeDomainAnnotation, kHonoured, {}, {}, kAnnotation},
+    {kRoleLabel, kHonoured, {}, {}, kLabel},
+    {cluster::kExpectedDuration, kHonoured, {}, {}, kAnnotation},
+    {cluster::kCheckpoint, kHonoured, {}, kYesOrNo, kAnnotation},
+    {cluster::kQueueName},
+    {cluster::kPreemptible},
+};
+
+// The names of PodGroups that no table has.
+constexpr DialectField kLinks[] = {
+    {"scheduling.x-k8s.io/pod-group", kHonoured, {}, {}, kLabel},
+    {"scheduling.k8s.io/pod-group", kHonoured, {}, {}, kLabel},
+    {"grove.io/podgang", kHonoured, {}, {}, kLabel},
+    {"fluence.group-size", kHonoured, {}, {}, kLabel},
+};
+
 constexpr Dialect kKeyDialects[] = {
     {"Volcano", {}, kVolcanoKeys},
     {"KAI Scheduler", {}, kKaiKeys},
@@ -239,27 +323,29 @@ constexpr Dialect kKeyDialects[] = {
     {"HAMi", {}, kHamiKeys},
 };
 
-// Of some of their values something is told.
-constexpr bool MayTell(const DialectField& field) {
-  return field.heed == kNotHonoured || !field.words.empty();
+// All of which some values, or places, are told.
+template <typename Take>
+constexpr void ForEachToTell(const Take& take) {
+  const auto go = [&](std::span<const DialectField> fields) {
+    for (const DialectField& field : fields) {
+      if (field.heed == kNotHonoured || !field.words.empty() || field.place != kEither) take(field);
+    }
+  };
+  for (const Dialect& dialect : kKeyDialects) go(dialect.fields);
+  go(kMusterWords);
+  go(kLinks);
 }
 
 constexpr size_t CountToTell() {
   size_t count = 0;
-  for (const Dialect& dialect : kKeyDialects) {
-    for (const DialectField& field : dialect.fields) count += MayTell(field) ? 1 : 0;
-  }
+  ForEachToTell([&](const DialectField&) { ++count; });
   return count;
 }
 
 constexpr std::array<DialectField, CountToTell()> SortToTell() {
   std::array<DialectField, CountToTell()> fields{};
   size_t next = 0;
-  for (const Dialect& dialect : kKeyDialects) {
-    for (const DialectField& field : dialect.fields) {
-      if (MayTell(field)) fields[next++] = field;
-    }
-  }
+  ForEachToTell([&](const DialectField& field) { fields[next++] = field; });
   std::sort(fields.begin(), fields.end(),
             [](const DialectField& a, const DialectField& b) { return a.path < b.path; });
   return fields;
@@ -269,7 +355,6 @@ constexpr std::array<DialectField, CountToTell()> kToTell = SortToTell();
 
 // Empty: nothing.
 std::string ToldOf(const DialectField& field, std::string_view text) {
-  if (text.empty()) return {};
   if (field.heed != kNotHonoured) return OddWord(field, text);
   return text == "false" ? std::string() : std::string(field.note);
 }
@@ -278,20 +363,56 @@ std::string ToldOf(const DialectField& field, std::string_view text) {
 
 std::span<const Dialect> DialectsOfKeys() { return kKeyDialects; }
 
+std::span<const DialectField> MusterWords() { return kMusterWords; }
+
 std::vector<std::string> KeysNotHonoured(const JsonView& labels, const JsonView& annotations) {
   std::vector<std::string> told;
   for (const JsonView* texts : {&labels, &annotations}) {
+    const bool label = texts == &labels;
     texts->Members([&](std::string_view key, const JsonView& value) {
       const auto field = std::lower_bound(
           kToTell.begin(), kToTell.end(), key,
           [](const DialectField& one, std::string_view sought) { return one.path < sought; });
-      if (field == kToTell.end() || field->path != key) return;
-      const std::string what = ToldOf(*field, value.Text());
+      if (field == kToTell.end() || field->path != key || value.Text().empty()) return;
+      std::string what;
+      if (field->place == (label ? kAnnotation : kLabel)) {
+        // Where it counts it may be as well.
+        if (!(label ? annotations : labels).Get(key).Text().empty()) return;
+        what = label ? "as a label it does not count; write it as an annotation"
+                     : "as an annotation it does not count; write it as a label";
+      } else {
+        what = ToldOf(*field, value.Text());
+      }
       if (!what.empty()) told.push_back(std::string(key) + ": " + what);
     });
   }
   std::sort(told.begin(), told.end());
   told.erase(std::unique(told.begin(), told.end()), told.end());
+  return told;
+}
+
+std::vector<std::string> KeysOfPods(std::span<const DialectField> words, std::string_view kind,
+                                    const JsonView& metadata) {
+  constexpr std::array<std::string_view, 2> kOfJobs = {cluster::kExpectedDuration,
+                                                       cluster::kCheckpoint};
+  constexpr std::array<std::string_view, 2> kOfKueue = {"kueue.x-k8s.io/queue-name", kMaxExecTime};
+  const auto has = [](const auto& keys, std::string_view key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  const JsonView labels = metadata.Get("labels");
+  const JsonView annotations = metadata.Get("annotations");
+  std::vector<std::string> told;
+  for (const DialectField& word : words) {
+    const bool counts = word.heed == kMeaningless || has(kOfKueue, word.path) ||
+                        (kind == "Job" && has(kOfJobs, word.path));
+    const std::string_view label = labels.Get(word.path).Text();
+    const std::string_view annotation = annotations.Get(word.path).Text();
+    if (counts || (label.empty() && annotation.empty())) continue;
+    told.push_back(std::string(word.path) +
+                   (word.heed == kNotHonoured
+                        ? ": " + std::string(word.note)
+                        : ": it counts on pods; write it into their template"));
+  }
   return told;
 }
 

@@ -18,9 +18,15 @@ namespace muster::kube {
 
 // Without kinds. DialectField::path is the key; "*" at its end stands for any rest.
 std::span<const Dialect> DialectsOfKeys();
+// Of Muster's own those that people write on pods and PodGroups, and that no other object has.
+std::span<const DialectField> MusterWords();
 // Which of the object's labels and annotations are set and not honoured: "volcano.sh/task-priority:
-// …"; and which say something else than their words. Empty is not set, nor "false" of what is not
-// honoured.
+// …"; which say something else than their words, and which are a label where an annotation counts,
+// or the reverse. Empty is not set, nor "false" of what is not honoured.
 std::vector<std::string> KeysNotHonoured(const JsonView& labels, const JsonView& annotations);
+// Which of these an owner of pods has in its metadata, where they do not count. A Job says there
+// how long it runs, and Kueue reads there what it needs.
+std::vector<std::string> KeysOfPods(std::span<const DialectField> words, std::string_view kind,
+                                    const JsonView& metadata);
 
 }  // namespace muster::kube

@@ -8,6 +8,7 @@
 #include "cluster/owned_gang_name.hpp"
 #include "kube/decode.hpp"
 #include "kube/dialect_fields.hpp"
+#include "kube/dialect_keys.hpp"
 #include "kube/gang_size.hpp"
 #include "kube/grouping_values.hpp"
 #include "kube/json_view.hpp"
@@ -250,6 +251,8 @@ class Judge {
     const std::string version(owner.Get("apiVersion").Text());
     if (const Dialect* dialect = FindOwnerDialect(version, owner_->key.kind))
       grouping.not_honoured = FieldsNotHonoured(*dialect, owner);
+    for (std::string& told : KeysOfPods(MusterWords(), owner_->key.kind, owner.Get("metadata")))
+      grouping.not_honoured.push_back(std::move(told));
     return grouping;
   }
 

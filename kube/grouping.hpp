@@ -54,8 +54,8 @@ struct Grouping {
   bool keeps_rest = false;                  // as in cluster::PodGroup
   int64_t starts_with = 0;                  // likewise
   std::vector<cluster::RoleMinimum> first_roles;
-  std::vector<cluster::RoleUnit> units;  // likewise
-  std::string unheeded;                  // likewise
+  std::vector<cluster::RoleUnit> units;   // likewise
+  std::string unheeded;                   // likewise
   std::vector<std::string> not_honoured;  // likewise: fields of its owner
   std::string queue;                      // that its owner names; empty: none
   std::string priority_class;             // likewise

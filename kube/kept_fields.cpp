@@ -62,8 +62,11 @@ constexpr Kept kDialectKeys[] = {
     Value("kai.scheduler/*", kAnnotations),
     Value("gpu-fraction*", kAnnotations),
     Value("mps"),
+    Value(kKaiPriorityLabel),
+    Value("quota.scheduling.koordinator.sh/name"),
+    Value("quota.scheduling.koordinator.sh/preemptible"),
     Value("gang.scheduling.koordinator.sh/*", kAnnotations),
-    Value("pod-group.scheduling.sigs.k8s.io/match-policy"),
+    Value("pod-group.scheduling.sigs.k8s.io/*", kAnnotations),
     Value("scheduling.koordinator.sh/*", kAnnotations),
     Value("koordinator.sh/priority"),
     Value("kueue.x-k8s.io/*", kAnnotations),
@@ -110,6 +113,11 @@ constexpr Kept kToleration[] = {Value("key"), Value("value"), Value("operator"),
 // Pods (pod_decoder.cpp, pod_requests.cpp, grouping_book.cpp).
 constexpr Kept kSomePodAnnotations[] = {
     kOwn,
+    // Labels, which are told where they are annotations.
+    Value("scheduling.x-k8s.io/pod-group"),
+    Value("scheduling.k8s.io/pod-group"),
+    Value("grove.io/podgang"),
+    Value("fluence.group-size"),
     Value("kubernetes.io/config.mirror"),
     Value(kCompletionIndex),
     Value(kJobIndex),
@@ -215,9 +223,7 @@ constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
                           Object("spec", kNodeSpec), Object("status", kNodeStatus)};
 
 // PodGroups of every flavour (pod_group_decoder.cpp).
-constexpr Kept kSomePodGroupLabels[] = {kOwn, Value("quota.scheduling.koordinator.sh/name"),
-                                        Value("quota.scheduling.koordinator.sh/preemptible"),
-                                        Value(kKaiPriorityLabel), Value(kLeaderWorkerSetLabel)};
+constexpr Kept kSomePodGroupLabels[] = {kOwn, Value(kLeaderWorkerSetLabel)};
 constexpr auto kPodGroupLabels = Join(kSomePodGroupLabels, kDialectKeys);
 constexpr Kept kOwnKeys[] = {kOwn};
 constexpr auto kPodGroupAnnotations = Join(kOwnKeys, kDialectKeys);

@@ -8,8 +8,10 @@
 //                                                found is kept while others find nothing. Muster
 //                                                places all of a gang at once and keeps nothing for
 //                                                a part of it, so both are the same
-//                                  match-policy  once-satisfied counts: what has started is started;
-//                                                also as pod-group.scheduling.sigs.k8s.io/match-policy
+//                                  match-policy  once-satisfied counts: what has started is
+//                                  started;
+//                                                also as
+//                                                pod-group.scheduling.sigs.k8s.io/match-policy
 //
 // A pod of a gang by a PodGroup object is none of theirs: there the object says it, in the same
 // annotations, and how long a plan is valid in its spec (tryInitByPodGroup).

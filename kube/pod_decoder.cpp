@@ -223,6 +223,11 @@ void ReadGangWords(const JsonView& metadata, std::string_view ns, Pod& record) {
   for (const std::string& told : odd) add(told);
   if (!record.spec->gpus.none()) add(UnheededOfHami(annotations));
   for (const std::string& told : KeysNotHonoured(labels, annotations)) add(told);
+  // Of pods that name no gang it is read of either (grouping.hpp).
+  const bool label = !labels.Get(kMinMemberAnnotation).Text().empty() && !record.pod_group.empty();
+  if (label && annotations.Get(kMinMemberAnnotation).Text().empty())
+    add(std::string(kMinMemberAnnotation) +
+        ": as a label it does not count where the pod names its gang; write it as an annotation");
   if (words != cluster::GangWords{})
     record.gang_words = std::make_shared<const cluster::GangWords>(std::move(words));
 }

@@ -43,7 +43,8 @@ void WarnOfUnheeded(const cluster::PodGroup& group, const std::string& kind,
                     std::vector<std::string>& warnings) {
   for (const std::string& one : group.not_honoured) {
     const std::size_t colon = one.find(": ");
-    warnings.push_back(kind + "." + one.substr(0, colon) +
+    // A field, or else a label or an annotation.
+    warnings.push_back((one.starts_with("spec.") ? kind + "." : "") + one.substr(0, colon) +
                        ": has no effect: " + one.substr(colon + 2));
   }
 }

@@ -210,6 +210,34 @@ TEST_CASE("check refuses pods that no API server takes", "[cli][check]") {
   }
 }
 
+TEST_CASE("check refuses a preemption policy that there is not", "[cli][check]") {
+  const std::string odd = "preemptionPolicy: never\n";
+  for (const std::string& yaml :
+       {Pod("  " + odd + "  containers: [{name: c, image: i}]\n"),
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: c}\nvalue: 1\n" +
+            odd}) {
+    CHECK_THAT(Check(yaml).err,
+               Catch::Contains("preemptionPolicy: expected Never or PreemptLowerPriority, found "
+                               "\"never\""));
+  }
+}
+
+TEST_CASE("check notes what counts on pods and is on their owner, or is in the wrong map",
+          "[cli][check]") {
+  const std::string told =
+      Check(Job("", kOurs,
+                "{name: j, labels: {kai.scheduler/queue: a}, annotations: {muster.dev/queue: a, "
+                "muster.dev/expected-duration: 1h, volcano.sh/sla-waiting-time: 1h}}"))
+          .err;
+  CHECK_THAT(told, Catch::Contains("muster.dev/queue: it counts on pods; write it into their"));
+  CHECK_THAT(told, Catch::Contains("kai.scheduler/queue: it counts on pods"));
+  CHECK_THAT(told, Catch::Contains("volcano.sh/sla-waiting-time: gangs wait in the order"));
+  CHECK_THAT(told, !Catch::Contains("expected-duration"));
+  CHECK_THAT(
+      Check(Pod("  containers: [{name: c, image: i}]\n", "{muster.dev/role: a}")).err,
+      Catch::Contains("muster.dev/role: as an annotation it does not count; write it as a label"));
+}
+
 TEST_CASE("check takes pods that an API server takes, and leaves other kinds' to their owners",
           "[cli][check]") {
   for (const std::string& yaml :

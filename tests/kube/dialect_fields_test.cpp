@@ -199,10 +199,9 @@ TEST_CASE("what is set and not honoured is said by its place", "[kube][dialects]
                                   : type == "object" || type == "resources" ? "{}"
                                                                             : "\"x\"";
         const std::vector<std::string> told = read(ValueAt(leaf, value));
-        const auto odd =
-            std::find_if(dialect.fields.begin(), dialect.fields.end(), [&](const auto& field) {
-              return !field.words.empty() && IsMarkOf(field, leaf);
-            });
+        const auto odd = std::find_if(
+            dialect.fields.begin(), dialect.fields.end(),
+            [&](const auto& field) { return !field.words.empty() && IsMarkOf(field, leaf); });
         if (odd != dialect.fields.end()) {
           REQUIRE(told.size() == 1);
           CHECK_THAT(told.front(), Catch::Contains(": expected ") && Catch::EndsWith("\"x\""));
@@ -278,7 +277,11 @@ std::string DocumentOf(const Dialect& dialect) {
       for (const std::string_view word : cluster::Split(field.words, '|'))
         text += (text.ends_with("`") ? ", `" : "one of `") + std::string(word) + "`";
     }
-    text += field.note.empty() && field.words.empty() ? "|\n" : " |\n";
+    const bool told = !field.note.empty() || !field.words.empty();
+    if (field.place != Place::kEither)
+      text += std::string(told ? "; " : "") +
+              (field.place == Place::kLabel ? "a label" : "an annotation");
+    text += told || field.place != Place::kEither ? " |\n" : "|\n";
   }
   return text;
 }

@@ -106,7 +106,7 @@ TEST_CASE("a word that a key does not have is told with those that it has", "[ku
       if (row.words.empty()) continue;
       INFO(row.path);
       ++checked;
-      const char* place = row.path.find("koordinator") != row.path.npos ? "labels" : "annotations";
+      const char* place = row.place == Place::kLabel ? "labels" : "annotations";
       CHECK(words(place, row.path, "nope").starts_with(std::string(row.path) + ": expected "));
       CHECK(words(place, row.path, "").empty());
       for (const std::string_view word : cluster::Split(row.words, '|'))
@@ -117,6 +117,40 @@ TEST_CASE("a word that a key does not have is told with those that it has", "[ku
   CHECK(words("labels", "kai.scheduler/preemptibility", "nonpreemptible") ==
         "kai.scheduler/preemptibility: expected preemptible, non-preemptible or semi-preemptible, "
         "got \"nonpreemptible\"");
+}
+
+TEST_CASE("a label that counts as an annotation is told, and the reverse", "[kube][dialects]") {
+  const auto words = [](const std::string& labels, const std::string& annotations) {
+    const auto pod = DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","labels":{)" +
+                               labels + R"(},"annotations":{)" + annotations + R"(}},"spec":{}})");
+    REQUIRE(pod.ok());
+    return pod->gang_words == nullptr ? std::string() : pod->gang_words->unheeded;
+  };
+  std::vector<DialectField> rows(MusterWords().begin(), MusterWords().end());
+  for (const Dialect& dialect : DialectsOfKeys())
+    rows.insert(rows.end(), dialect.fields.begin(), dialect.fields.end());
+  int checked = 0;
+  for (const DialectField& row : rows) {
+    if (row.place == Place::kEither) continue;
+    INFO(row.path);
+    ++checked;
+    const std::string set = "\"" + std::string(row.path) + R"(":"x")";
+    const bool label = row.place == Place::kLabel;
+    CHECK_THAT(
+        label ? words("", set) : words(set, ""),
+        Catch::Contains(std::string(row.path) + (label ? ": as an annotation it does not count"
+                                                       : ": as a label it does not count")));
+    // Beside one that counts nothing is to be said.
+    CHECK_THAT(words(set, set), !Catch::Contains("does not count"));
+  }
+  CHECK(checked > 40);
+  CHECK(words("", R"("scheduling.x-k8s.io/pod-group":"g")") ==
+        "scheduling.x-k8s.io/pod-group: as an annotation it does not count; write it as a label");
+  const std::string size = R"("muster.dev/min-member":"4")";
+  CHECK(words(size + R"(,"scheduling.x-k8s.io/pod-group":"g")", "") ==
+        "muster.dev/min-member: as a label it does not count where the pod names its gang; write "
+        "it as an annotation");
+  CHECK(words(size, "").empty());
 }
 
 TEST_CASE("Koordinator's quota is the queue, and says what may not be preempted",

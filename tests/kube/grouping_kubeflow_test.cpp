@@ -88,9 +88,10 @@ TEST_CASE("minAvailable of a training operator's job counts before its replicas"
 TEST_CASE("queue and class of a training operator's job are the gang's, and the rest is told",
           "[kube][grouping]") {
   GroupingWorld world;
-  world.Add(Operated("TFJob", "tfReplicaSpecs: {" + Replica("Worker", 2) +
-                                  "}, runPolicy: {schedulingPolicy: {queue: q, priorityClass: high, "
-                                  "minResources: {cpu: 1}, scheduleTimeoutSeconds: 10}}"));
+  world.Add(
+      Operated("TFJob", "tfReplicaSpecs: {" + Replica("Worker", 2) +
+                            "}, runPolicy: {schedulingPolicy: {queue: q, priorityClass: high, "
+                            "minResources: {cpu: 1}, scheduleTimeoutSeconds: 10}}"));
   const Grouping told = world.Judge(OperatedPod("TFJob", "worker", 0));
   CHECK(told.queue == "q");
   CHECK(told.priority_class == "high");
