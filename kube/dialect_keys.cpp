@@ -395,7 +395,8 @@ std::vector<std::string> KeysOfPods(std::span<const DialectField> words, std::st
                                     const JsonView& metadata) {
   constexpr std::array<std::string_view, 2> kOfJobs = {cluster::kExpectedDuration,
                                                        cluster::kCheckpoint};
-  constexpr std::array<std::string_view, 2> kOfKueue = {"kueue.x-k8s.io/queue-name", kMaxExecTime};
+  constexpr std::array<std::string_view, 2> kReadByKueue = {"kueue.x-k8s.io/queue-name",
+                                                            kMaxExecTime};
   const auto has = [](const auto& keys, std::string_view key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
@@ -403,7 +404,7 @@ std::vector<std::string> KeysOfPods(std::span<const DialectField> words, std::st
   const JsonView annotations = metadata.Get("annotations");
   std::vector<std::string> told;
   for (const DialectField& word : words) {
-    const bool counts = word.heed == kMeaningless || has(kOfKueue, word.path) ||
+    const bool counts = word.heed == kMeaningless || has(kReadByKueue, word.path) ||
                         (kind == "Job" && has(kOfJobs, word.path));
     const std::string_view label = labels.Get(word.path).Text();
     const std::string_view annotation = annotations.Get(word.path).Text();
