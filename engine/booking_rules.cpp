@@ -158,15 +158,13 @@ namespace {
 void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& useful, Time now,
                  BookingNumbers& numbers) {
   const Time end = EndIfStarted(state, gang, now);
-  // Whose time has come is kept off by those alone that booked before it: else two whose rooms
-  // overlap, because a node was made anew, would wait for each other for ever. Whose closed room is
-  // free needs no other one, unless somebody keeps that very room.
+  // Whose time has come and whose room is free starts there, and not in what others keep, be they
+  // behind it. Only if its room and a later one overlap, because a node was made anew, does it look
+  // elsewhere, too: else the two would wait for each other for ever.
   const Booking* own = state.bookings.Of(gang.id);
-  const bool due = own != nullptr && own->due(now);
+  const bool starts = own != nullptr && own->due(now) && own->free;
   for (const Booking& booking : state.bookings.all()) {
-    if (due && &booking >= own &&
-        (!own->closed() || !FitsBeside(state, {booking.number}, own->room)))
-      continue;
+    if (starts && &booking >= own && !FitsBeside(state, {booking.number}, own->room)) continue;
     if (booking.gang == gang.id || !useful.Meets(booking.nodes)) continue;
     if (!booking.closed() && end <= booking.at) continue;
     const Gang* booked = state.members.Find(booking.gang);

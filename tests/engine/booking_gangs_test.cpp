@@ -85,6 +85,35 @@ TEST_CASE("with depth 2 the next gang books beside the first one", "[engine][R10
   }
 }
 
+TEST_CASE("a gang whose time has come starts in its own room, not in what a later one keeps",
+          "[engine][R10]") {
+  const std::string own = GENERATE("n0", "n2");
+  const std::string other = own == "n0" ? "n2" : "n0";
+  CAPTURE(own);
+  BookingWorld world(Booking(2));
+  for (const char* node : {"n0", "n1", "n2"}) world.Add(MakeNode(node).Gpus(8).Label("n", node));
+  const Time begun = world.now();
+  world.AskLike(MakePod("stays").Gpus(4).Select("n", own), 9'000);
+  world.AskLike(MakePod("there").Gpus(4).Select("n", own), 1'000);
+  world.AskLike(MakePod("early").Gpus(8).Select("n", other), 3'000, "", 500);
+  world.AskLike(MakePod("late").Gpus(8).Select("n", "n1"), 2'000);
+  world.Run(Seconds(1));
+  world.Ask("first", 4, 9'000);
+  world.Run(Seconds(1));
+  world.Add(MakePodGroup("big").MinMember(2).CreatedAt(world.now().milliseconds()).Build());
+  for (const char* pod : {"big-0", "big-1"})
+    world.AskLike(MakePod(pod).Gpus(8).InGroup("big"), 1'000);
+  world.Run(Seconds(600));
+  CHECK(world.Gang("first").expected->at <= begun + Seconds(1'001));
+  CHECK(world.Gang("big").expected->at <= begun + Seconds(2'001));
+  world.Run(Seconds(1'500));
+  REQUIRE(world.Started("first"));
+  CHECK(world.Pod("first").node_name == own);
+  CHECK(world.StartedAt("first") <= begun + Seconds(1'001));
+  REQUIRE(world.Started("big-0"));
+  CHECK(world.StartedAt("big-0") <= begun + Seconds(2'001));
+}
+
 TEST_CASE("a gang that requires a rack books one, though others are free earlier",
           "[engine][R10]") {
   Busy world(WithFabric(Booking()), {100, 500, 200, 300});
