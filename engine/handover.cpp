@@ -175,7 +175,7 @@ void HandoverStep::Record(Member& member) {
   const cluster::GangRecord& record = gang_.published->record;
   const auto& carried = member.pod->gang_record;
   if (carried ? *carried == record : !record.has_run) return;
-  const ActionId id = state_.writes.Begin(member, WriteKind::kRecord);
+  const ActionId id = state_.writes.BeginRecord(member, record);
   state_.writes.Ask(RecordPod{id, RefOf(member), record});
 }
 
@@ -304,6 +304,8 @@ std::optional<Pod> Written(const EngineState& state, const Gang& gang, const Mem
       pod.hami_turn = cluster::HamiTurn::kNone;
       return pod;
     case WriteKind::kRecord:
+      pod.gang_record = member.writes->asked_record;
+      return pod;
     case WriteKind::kEvict:
     case WriteKind::kNothing:
       return std::nullopt;

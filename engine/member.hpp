@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,9 +66,10 @@ struct MemberWrites {
   std::string asked_node;        // of the last Nominate
   bool asked_handover = false;   // and whether it hands the pod over
   std::string asked_gang;        // BindPod::gang of the last one
-  std::string pinned_node;       // of the last RemoveGate that pinned it
-  cluster::Time not_before;      // of the next action: after a failed one
-  int64_t refusals = 0;          // of actions, in a row
+  std::shared_ptr<const cluster::GangRecord> asked_record;  // RecordPod::record of the last one
+  std::string pinned_node;                                  // of the last RemoveGate that pinned it
+  cluster::Time not_before;  // of the next action: after a failed one
+  int64_t refusals = 0;      // of actions, in a row
 };
 
 struct Member {

@@ -21,6 +21,11 @@ ActionId WriteTracker::BeginBinding(Member& member, const std::string& gang) {
   return Begin(member, WriteKind::kBind);
 }
 
+ActionId WriteTracker::BeginRecord(Member& member, const cluster::GangRecord& record) {
+  member.writes.value_.asked_record = std::make_shared<const cluster::GangRecord>(record);
+  return Begin(member, WriteKind::kRecord);
+}
+
 std::optional<cluster::PodUid> WriteTracker::End(ActionId id) {
   auto found = under_way_.extract(id.value);
   if (found.empty()) return std::nullopt;

@@ -34,6 +34,8 @@ class WriteTracker {
   ActionId BeginNomination(Member& member, const std::string& node, bool hands_over);
   // And of a BindPod.
   ActionId BeginBinding(Member& member, const std::string& gang);
+  // And of a RecordPod.
+  ActionId BeginRecord(Member& member, const cluster::GangRecord& record);
   // The gate goes with an affinity to that node.
   void Pin(Member& member, const std::string& node) { member.writes.value_.pinned_node = node; }
   // Whose outcome it is, which Finish takes; nothing: nobody waits for it.

@@ -137,6 +137,25 @@ TEST_CASE("a member that ends costs the others of a gang without an object no wr
   CHECK(records() == before);
 }
 
+TEST_CASE("what a pod carries of its gang is written once, however late that is told",
+          "[engine][past]") {
+  Harness world;
+  world.late_news = true;
+  world.Add(MakeNode("n0").Gpus(8));
+  cluster::PodGroup group = MakePodGroup("train").MinMember(2);
+  group.declared = true;
+  world.Add(group);
+  for (const char* name : {"a", "b"}) world.Add(MakePod(name).Gpus(1).InGroup("train").Gated());
+  world.ScheduleAll("train");
+  world.Pass(Seconds(10));
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  const auto records =
+      std::count_if(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+        return std::holds_alternative<engine::RecordPod>(action);
+      });
+  CHECK(records == 2);
+}
+
 TEST_CASE("a job that recreates all of its pods under their names starts as a whole",
           "[engine][past]") {
   Trio world;
