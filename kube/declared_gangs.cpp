@@ -65,7 +65,7 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
     said.roles = owner->roles;
     said.ended = owner->ended;
     said.by_owner = true;
-    if (owner->kind == Grouping::Kind::kUnreadable) said.unreadable = owner->reason;
+    if (owner->kind != Grouping::Kind::kGang) said.unreadable = owner->reason;
     said.attempts_of = owner->attempts_of;
     said.keeps_rest = owner->keeps_rest;
     said.starts_with = owner->starts_with;

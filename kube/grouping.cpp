@@ -111,6 +111,14 @@ class Judge {
     }
   }
 
+  Grouping Next() const {
+    const OwnerKey& owner = *chain_.unread;
+    Grouping grouping = Said(Grouping::Kind::kUnread, owner.Shown() + " is not read yet");
+    grouping.next = owner;
+    Name(owner, {}, {}, &grouping);
+    return grouping;
+  }
+
   // It waits with the others of that owner, whatever else they are.
   Grouping Wait() const {
     if (WishOf(chain_).off) return Alone(std::string(kGroupingOff) + " is \"false\"");
@@ -282,11 +290,7 @@ Grouping JudgeGrouping(const JsonNode& pod, const GroupingRules& rules, const Ow
   const Wish own = WishOn(itself.links.front());
   if (own.off) return Alone(std::string(kGroupingOff) + " is \"false\"");
   const OwnerChain chain = FollowOwners(pod, rules, lookup);
-  if (chain.unread) {
-    Grouping grouping = Said(Grouping::Kind::kUnread, chain.unread->Shown() + " is not read yet");
-    grouping.next = chain.unread;
-    return grouping;
-  }
+  if (chain.unread) return Judge(chain).Next();
   const bool waits = unreadable == cluster::UnreadableOwners::kWait || !chain.lasts;
   if (chain.unreadable && waits && !own.min_member && own.defect.empty())
     return Judge(chain).Wait();

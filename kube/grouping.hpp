@@ -28,7 +28,7 @@ inline constexpr const char* kNoOwner = "it has no owner";
 struct Grouping {
   enum class Kind {
     kLinked,     // the pod names its PodGroup: nothing else counts
-    kUnread,     // `next` must be read first
+    kUnread,     // `next` must be read first; `key` as of kUnreadable
     kAlone,      // for `reason`
     kNotMember,  // alone, although its owner's other pods are a gang, for `reason`
     kGang,

@@ -235,7 +235,8 @@ std::optional<Pod> GroupingBook::Tell(Entry& entry) {
     pod.declared_min_member = grouping.minimum;
     if (!grouping.role.empty()) pod.role = grouping.role;
   }
-  if (grouping.kind == Grouping::Kind::kUnreadable) {
+  // A process before may have released it, or it runs: it is no single pod for that.
+  if (unread || grouping.kind == Grouping::Kind::kUnreadable) {
     pod.pod_group = pod.bound() ? pod.bound_in : grouping.key.name;
     pod.declared_min_member = pod.pod_group.empty() ? 0 : 1;
     if (pod.pod_group.empty()) pod.alone = grouping.reason;

@@ -112,6 +112,7 @@ const Grouping* NewsJoiner::GangOf(const engine::Fact& fact) const {
   const auto* pod = std::get_if<cluster::Pod>(&fact);
   const Grouping* grouping = pod == nullptr ? nullptr : grouping_.Find(pod->uid);
   const bool gang = grouping != nullptr && (grouping->kind == Grouping::Kind::kGang ||
+                                            grouping->kind == Grouping::Kind::kUnread ||
                                             grouping->kind == Grouping::Kind::kUnreadable);
   return gang ? grouping : nullptr;
 }

@@ -124,6 +124,7 @@ class Arranging {
                                 const std::map<PodUid, size_t>& own,
                                 std::map<NodeIndex, std::vector<Choice>>& on_nodes) {
     std::vector<std::pair<size_t, const Pool*>> pools;  // with the first candidate of each
+    pools.reserve(open.size());
     for (const auto& [pool, positions] : open) pools.emplace_back(positions.front(), pool);
     std::sort(pools.begin(), pools.end());
     for (const auto& [position, pool] : pools) {

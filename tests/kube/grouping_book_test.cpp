@@ -194,6 +194,22 @@ TEST_CASE("a pod that holds something is withheld before the start only", "[kube
         "c: job:train of 3;a: job:train of 3;b: job:train of 3;");
 }
 
+TEST_CASE("a pod that a process before released waits in its gang until its owner is read",
+          "[kube][grouping]") {
+  BookWorld world;
+  CHECK(world.See("a", {.handed_over = true}) == "withheld");
+  const GroupingBook::Told told = world.book.Start();
+  REQUIRE(told.first.size() == 1);
+  CHECK(BookWorld::Shown(told.first[0]) == "a: job:train of 1");
+  CHECK(world.See("b", {.node = "n0", .phase = "Running", .bound_in = "job:train~1"}) ==
+        "b: job:train of 1");
+  const Grouping* waits = world.book.Find(told.first[0].uid);
+  REQUIRE(waits != nullptr);
+  CHECK(waits->kind == Grouping::Kind::kUnread);
+  CHECK(waits->reason == "Job train is not read yet");
+  CHECK(world.Answer(JobJson("train", 3)) == "a: job:train of 3;b: job:train of 3;");
+}
+
 TEST_CASE("pods of other schedulers are judged when kube-scheduler asks Muster about them",
           "[kube][grouping]") {
   BookWorld world;

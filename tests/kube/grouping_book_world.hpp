@@ -36,11 +36,13 @@ struct PodOptions {
   std::string scheduler = "muster";
   std::string phase = "Pending";
   std::string bound_in = {};
+  bool handed_over = false;
 };
 
 inline std::string PodJson(const std::string& name, const PodOptions& options) {
   return R"({"metadata":{"name":")" + name + R"(","namespace":"team","uid":"uid-)" + name +
          R"(","resourceVersion":"7",)" +
+         (options.handed_over ? R"("annotations":{"muster.dev/epoch":"1"},)" : "") +
          (options.bound_in.empty()
               ? ""
               : R"("annotations":{"muster.dev/bound-in":")" + options.bound_in + "\"},") +
