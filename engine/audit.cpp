@@ -88,8 +88,8 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is pending but not in the queue");
 }
 
-// The rule lets the gang evict each of its victims. What was asked for is not taken back when the
-// gang's priority falls.
+// The rule lets the gang evict each of its victims. That is judged again when the evictions are
+// asked for; what was asked for is not taken back when a priority changes afterwards.
 void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::string>& broken) {
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
   if (victims == nullptr) return;
@@ -97,7 +97,7 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
   // With queues that depends on what all of them use: it is judged when the evictions are asked
   // for.
-  if (state.queue_book.on()) return;
+  if (state.queue_book.on() || victims->asked) return;
   const policy::Preemptor preemptor = PreemptorOf(gang);
   for (const cluster::PodUid& uid : victims->pods) {
     const Gang* victim = state.members.GangOf(uid);
