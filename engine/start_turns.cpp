@@ -1,6 +1,7 @@
 #include "engine/start_turns.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "cluster/transaction.hpp"
@@ -23,8 +24,9 @@ namespace {
 
 bool HasCome(const Member& member) { return member.plan->bind_seen || member.pod->bound(); }
 
-// Another one is nominated to its node that kube-scheduler would count with it.
-bool IsCrowded(const Member& member, const std::vector<const Member*>& to_come) {
+// Another one is nominated to its node that kube-scheduler would count with it. `nominated`: those
+// to come that are nominated anywhere.
+bool IsCrowded(const Member& member, const std::vector<const Member*>& nominated) {
   const Pod& pod = *member.pod;
   const auto counts = [&](const Pod& other) {
     const auto& spread = pod.spec->rules.spread;
@@ -33,7 +35,7 @@ bool IsCrowded(const Member& member, const std::vector<const Member*>& to_come) 
              return rule.pods.Matches(other.labels);
            });
   };
-  return std::any_of(to_come.begin(), to_come.end(), [&](const Member* other) {
+  return std::any_of(nominated.begin(), nominated.end(), [&](const Member* other) {
     return other != &member && other->pod->nominated_node == member.plan->node &&
            counts(*other->pod);
   });
@@ -65,13 +67,16 @@ StartTurns::StartTurns(EngineState& state, const Gang& gang, cluster::Time now) 
   for (const Member* member : to_come) demands.push_back(DemandOf(state, terms, *member, now));
   const auto conditions = policy::PodConditions::Of(tx, demands);
   if (conditions == nullptr) return;
+  std::vector<const Member*> nominated;
+  std::copy_if(to_come.begin(), to_come.end(), std::back_inserter(nominated),
+               [](const Member* member) { return !member->pod->nominated_node.empty(); });
   const Member* next = nullptr;
   int best = 0;
   for (size_t i = 0; i < to_come.size(); ++i) {
     if (!ComesInTurn(*to_come[i])) continue;
     const bool open = conditions->On(demands[i], to_come[i]->plan->placement->node) ==
                           policy::PodConditions::Bar::kNone &&
-                      !IsCrowded(*to_come[i], to_come);
+                      !IsCrowded(*to_come[i], nominated);
     const int rank = RankOf(*to_come[i], open);
     if (rank <= best) continue;
     best = rank;

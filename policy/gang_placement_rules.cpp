@@ -68,6 +68,7 @@ bool GangPlacement::PlacedTogether() {
   };
   std::map<std::string, Place> places;
   const std::vector<bool> all = Near(true);
+  const std::vector<bool> first = Near(false);
   search_.EachNode([&](NodeIndex node) {
     const cluster::Node* record = search_.tx().node(node);
     if (record == nullptr) return true;
@@ -90,12 +91,11 @@ bool GangPlacement::PlacedTogether() {
     together_ = &place->nodes;
     const std::vector<Attempt> way = {
         {false, RoleOrder::kMostGpus, DeviceOrderOf(search_.strategy())}};
-    for (const bool whole : {true, false}) {
-      near_ = Near(whole);
-      if (PlacedIn(way)) return true;
-      if (near_ == Near(false)) break;
-    }
-    return false;
+    near_ = all;
+    if (PlacedIn(way)) return true;
+    if (first == all) return false;
+    near_ = first;
+    return PlacedIn(way);
   });
   together_ = nullptr;
   return placed;

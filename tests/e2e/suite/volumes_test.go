@@ -78,6 +78,18 @@ func (e *env) refusals(g objects.Gang) []string {
 	return out
 }
 
+// startsAtOnceIn: all of the gang is bound in that rack, and kube-scheduler refused none of it.
+func (e *env) startsAtOnceIn(rack string, g objects.Gang) {
+	e.t.Helper()
+	e.whole(15*time.Second, g)
+	if got := e.inOne(g, rackLabel); got != rack {
+		e.t.Errorf("it is in %s, its volume in %s", got, rack)
+	}
+	if refused := e.refusals(g); len(refused) > 0 {
+		e.t.Errorf("kube-scheduler refused %v", refused)
+	}
+}
+
 func TestAGangStartsAtOnceInTheDomainWhereTheVolumeOfOneMemberIs(t *testing.T) {
 	e := withRacks(t)
 	e.addClaim("data")
@@ -92,13 +104,7 @@ func TestAGangStartsAtOnceInTheDomainWhereTheVolumeOfOneMemberIs(t *testing.T) {
 	})
 	workers := e.gang("workers", 16, 1, objects.Annotated(requires, "rack"))
 	e.addWithClaim(workers, "data")
-	e.whole(15*time.Second, workers)
-	if got := e.inOne(workers, rackLabel); got != rack {
-		t.Errorf("it is in %s, its volume in %s", got, rack)
-	}
-	if refused := e.refusals(workers); len(refused) > 0 {
-		t.Errorf("kube-scheduler refused %v", refused)
-	}
+	e.startsAtOnceIn(rack, workers)
 }
 
 func TestAGangWithAMissingClaimEvictsNobodyAndStartsWhenItsVolumeIsThere(t *testing.T) {
@@ -165,11 +171,5 @@ func TestAGangStartsAtOnceInTheZoneThatTheLabelsOfAVolumeName(t *testing.T) {
 	e.claimsBound("data")
 	workers := e.gang("workers", 16, 1, objects.Annotated(requires, "rack"))
 	e.addWithClaim(workers, "data")
-	e.whole(15*time.Second, workers)
-	if got := e.inOne(workers, rackLabel); got != rack {
-		t.Errorf("it is in %s, its volume in %s", got, rack)
-	}
-	if refused := e.refusals(workers); len(refused) > 0 {
-		t.Errorf("kube-scheduler refused %v", refused)
-	}
+	e.startsAtOnceIn(rack, workers)
 }
