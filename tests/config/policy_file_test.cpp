@@ -330,7 +330,8 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                               });
 }
 
-// Lists whose elements depend on each other contradict themselves nearly always; without them most policies are left.
+// Lists whose elements depend on each other contradict themselves nearly always; without them most
+// policies are left.
 void LeaveOutWhatContradicts(Policy* policy) {
   engine::Options& options = policy->engine;
   std::vector<Contradiction> found;
