@@ -105,9 +105,14 @@ void ForgetPod(EngineState& state, const PodUid& uid, Time now) {
 // once and for all, and a gate that is gone does not come back.
 void Correct(const Pod& known, Pod& pod) {
   if (known.bound() && !pod.bound()) {
+    // All that a Binding writes: without bound_in it would seem to have been bound by itself.
     pod.node_name = known.node_name;
     pod.bound_gpus = known.bound_gpus;
     pod.bound_by_muster = known.bound_by_muster;
+    pod.bound_in = known.bound_in;
+    pod.bound_at = known.bound_at;
+    pod.says_disruption = known.says_disruption;
+    pod.nominated_node = known.nominated_node;
     pod.hami_turn = known.hami_turn;
   }
   if (known.phase == cluster::PodPhase::kFailed && pod.terminal()) pod.phase = known.phase;

@@ -144,15 +144,29 @@ TEST_CASE("a gang by owner that was bound in part by its own start is completed 
   }
 }
 
+// What the watch may tell of a pod that is bound: how it was before.
+cluster::Pod Unbound(cluster::Pod pod) {
+  ++pod.resource_version;
+  pod.node_name.clear();
+  pod.bound_in.clear();
+  pod.bound_gpus.clear();
+  pod.bound_by_muster = pod.says_disruption = false;
+  pod.bound_at = {};
+  return pod;
+}
+
 TEST_CASE("a start that fails after the first binding is taken back, whatever is heard of first",
           "[engine][owner]") {
   OwnedWorld world;
   world.SayOwner();
   world.AddMembers();
+  const bool write_before_is_told = GENERATE(false, true);
   // The other bindings are refused.
   world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
     const auto* bind = std::get_if<engine::BindPod>(&action);
     if (bind == nullptr || bind->pod.key.name == "a") return std::nullopt;
+    if (write_before_is_told && world.Pod("a").bound())
+      world.engine().Apply(Unbound(world.Pod("a")), world.now());
     return engine::Outcome{{}, engine::OutcomeKind::kRefused, "no"};
   };
   world.late_news = true;
