@@ -35,6 +35,9 @@ const char* ToString(Verb verb);
 // The pods that Muster's admission policy puts behind cluster::kGangGate when they are created.
 enum class Gating { kNone, kGangs, kAll };
 
+// How it answers who reads an owner of pods: as it is, with 5xx or 429, with 403.
+enum class OwnerReads { kServed, kFail, kRefused };
+
 struct ApiServerOptions {
   uint64_t seed = 1;               // of the UIDs
   Gating gating = Gating::kGangs;  // kGangs: pods of a PodGroup; kAll: gangs of one as well
@@ -126,6 +129,10 @@ class ApiServer {
   // kNotFound when the PodGroup does not exist under that UID (any more).
   cluster::Status PatchPodGroupStatus(Actor actor, const engine::PatchGang& patch);
   void RecordEvent(Actor actor, const engine::EmitEvent& event);
+
+  void SetOwnerReads(OwnerReads reads);
+  OwnerReads owner_reads() const;
+  cluster::Time owner_reads_since() const;
 
   NodePtr FindNode(const std::string& name) const;
   PodPtr FindPod(const cluster::ObjectKey& key) const;

@@ -45,6 +45,8 @@ struct ApiServer::Impl {
   std::array<std::array<int64_t, kVerbs>, kActors> writes{};
   DecisionLog decisions;
   EventStore events;
+  OwnerReads owner_reads = OwnerReads::kServed;
+  cluster::Time owner_reads_since;
 };
 
 }  // namespace muster::sim

@@ -95,6 +95,13 @@ std::vector<EventRecord> ApiServer::LivingEvents() const {
   return impl_->events.Living(impl_->loop.now());
 }
 
+void ApiServer::SetOwnerReads(OwnerReads reads) {
+  if (reads != impl_->owner_reads) impl_->owner_reads_since = impl_->loop.now();
+  impl_->owner_reads = reads;
+}
+OwnerReads ApiServer::owner_reads() const { return impl_->owner_reads; }
+cluster::Time ApiServer::owner_reads_since() const { return impl_->owner_reads_since; }
+
 int64_t ApiServer::resource_version() const { return impl_->store.version(); }
 
 int64_t ApiServer::Writes(Actor actor, Verb verb) const {

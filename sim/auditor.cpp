@@ -188,7 +188,10 @@ std::vector<std::string> Auditor::Impl::Check() {
     CheckPartial(since, key, loop_.now());
     partial_.erase(partial_.begin());  // said once
   }
-  for (std::string& one : owner_audit_.Overdue(restarted, loop_.now(), limit)) Find(std::move(one));
+  // A process that may not read the owner of half a gang neither completes nor ends it.
+  const bool served = api_.owner_reads() == OwnerReads::kServed;
+  const Time read = served ? std::max(restarted, api_.owner_reads_since()) : loop_.now();
+  for (std::string& one : owner_audit_.Overdue(read, loop_.now(), limit)) Find(std::move(one));
   if (muster_ != nullptr && options_.ask_engine) {
     for (std::string& finding : muster_->scheduler().Audit(loop_.now())) {
       Find("engine: " + std::move(finding));

@@ -78,7 +78,10 @@ std::string World::CheckRebuild() {
   for (const engine::Fact& fact : StorageFacts()) rebuilt.Apply(fact, now);
   for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
   for (const PodGroupPtr& group : cluster_->api().PodGroups()) rebuilt.Apply(group->group, now);
-  for (const PodPtr& pod : cluster_->api().Pods()) rebuilt.Apply(pod->pod, now);
+  rebuilt.Apply(owners_->Known(), now);
+  for (const PodPtr& pod : cluster_->api().Pods()) {
+    if (!IsOwned(*pod)) rebuilt.Apply(pod->pod, now);
+  }
   rebuilt.Apply(present.Orders(), now);
   const auto a = present.Nodes();
   const auto b = rebuilt.Nodes();
@@ -229,7 +232,8 @@ std::string World::CheckDomains() {
 }
 
 // Gangs that wait though the cluster is empty, healthy and theirs: taken away what runs, others
-// must start, until none waits. (Every round takes pods away, and nobody makes new ones.)
+// must start, until none waits. (Every round takes pods away, and nobody makes new ones but Jobs,
+// which give up.)
 std::string World::CheckProgress() {
   ApiServer& api = cluster_->api();
   const auto waiting = [&] {
@@ -239,7 +243,8 @@ std::string World::CheckProgress() {
           gang.state == engine::GangState::kQueued || gang.state == engine::GangState::kReserved ||
           gang.state == engine::GangState::kBinding || gang.state == engine::GangState::kBackoff ||
           gang.state == engine::GangState::kPreempting ||
-          gang.state == engine::GangState::kDegraded;
+          gang.state == engine::GangState::kDegraded ||
+          gang.reason.code == engine::ReasonCode::kOwnersUnread;
       // Those that kube-scheduler never asks about wait for ever, once they were planned: for the
       // next reservation, for Bind, or until a node that seems to be unfit may be tried again.
       const bool doomed = gang.id.key.name.starts_with("doomed") && gang.plans > 0;
@@ -247,6 +252,7 @@ std::string World::CheckProgress() {
         names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
                         Describe(gang.reason) + ")");
     }
+    if (owners_->withheld() > 0) names.emplace_back("(pods whose owner is not read)");
     return names;
   };
   for (bool rested = false;;) {
@@ -274,6 +280,7 @@ std::string World::Finish() {
   Tell("(everything is mended)");
   if (autoscaler_ != nullptr) autoscaler_->Stop();
   cluster_->muster()->SetFaults({});
+  api.SetOwnerReads(OwnerReads::kServed);
   for (const auto& [queue, order] : cluster_->muster()->scheduler().Orders().queues) {
     const engine::SetQueueState resume{queue, queues::QueueState::kOpen};
     static_cast<void>(
@@ -298,7 +305,9 @@ std::string World::Finish() {
   for (queues::QueueSpec& queue : shapeless.queues) queue.shapes.clear();
   if (shapeless.queues != options_.muster.engine.queues)
     cluster_->muster()->SetOptions(std::move(shapeless));
-  for (const JobPtr& job : api.Jobs()) static_cast<void>(api.DeleteJob(Actor::kUser, job->key));
+  for (const JobPtr& job : api.Jobs()) {
+    if (job->json.empty()) static_cast<void>(api.DeleteJob(Actor::kUser, job->key));
+  }
   DeleteConditional();
   Run(Seconds(60));
   Tell("(what runs is taken away until all have run)");
@@ -306,6 +315,7 @@ std::string World::Finish() {
   if (broken.empty()) broken = Broken();
   if (!broken.empty()) return broken;
   Tell("(everything is deleted)");
+  for (const JobPtr& job : api.Jobs()) static_cast<void>(api.DeleteJob(Actor::kUser, job->key));
   for (const PodPtr& pod : api.Pods())
     static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
   for (const PodGroupPtr& group : api.PodGroups()) {

@@ -156,6 +156,18 @@ void World::DeleteConditional() {
   }
 }
 
+void World::RestartMuster() {
+  old_pods_.clear();  // a new process lists afresh and never hears what the old one was told
+  const engine::StandingOrders orders = cluster_->muster()->scheduler().Orders();
+  const auto usage = cluster_->muster()->scheduler().UsedSoFar();
+  restarted_ = cluster_->loop().now();
+  cluster_->muster()->Restart();
+  TellStorage();
+  owners_->Start();
+  cluster_->muster()->scheduler().Apply(orders, cluster_->loop().now());
+  if (usage) cluster_->muster()->scheduler().Apply(*usage, cluster_->loop().now());
+}
+
 // Between a plan and its commit, once: the API server's objects change, and Muster hears of it at
 // once, or kube-scheduler calls.
 void World::Meddle() {
@@ -168,7 +180,7 @@ void World::Meddle() {
   const NodePtr node = PickNode(operation.b);
   switch (operation.a % 4) {
     case 0:
-      if (pod == nullptr) return;
+      if (pod == nullptr || IsOwned(*pod)) return;
       changed_.insert(pod->pod.pod_group);
       static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
       return scheduler.Apply(engine::PodRemoved{pod->pod.uid}, now);
@@ -189,6 +201,7 @@ void World::Meddle() {
       if (pod == nullptr || node == nullptr || pod->pod.spec->scheduler_name == kOther) return;
       engine::NodesQuestion question;
       question.pod = pod->pod;
+      if (!owners_->Ask(question.pod).empty()) return;
       for (const NodePtr& one : api.Nodes()) question.nodes.push_back(one->node.name);
       scheduler.Filter(question, now);
       return cluster_->muster()->Kick();

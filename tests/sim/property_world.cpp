@@ -117,8 +117,8 @@ T Pick(const std::vector<T>& from, uint32_t pick) {
 std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
-  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5,
-                                         22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6};
+  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5, 22,
+                                         8,  6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6, 6, 4};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -135,6 +135,14 @@ World::World(uint64_t seed, std::function<void(const std::string&)> tell)
     : options_([&] {
         Options options = WorldOptions(seed);
         options.muster.meanwhile = [this] { Meddle(); };
+        const bool late = options.muster.watch.jitter.value() > 0;
+        options.muster.make_reader = [this, late] {
+          owners_ = std::make_shared<OwnerReader>(cluster_, late);
+          return [reader = owners_](const WatchEvent& event) { return reader->Read(event); };
+        };
+        options.extender = [this](EventLoop& loop, MusterLink& link) {
+          return GroupingExtender(loop, link, [this](auto& pod) { return owners_->Ask(pod); });
+        };
         return options;
       }()),
       cluster_(std::make_unique<Cluster>(options_)),
@@ -147,6 +155,7 @@ World::World(uint64_t seed, std::function<void(const std::string&)> tell)
     scaling.pools = {{"node90", NewNode("node90", 8), 2}};
     autoscaler_ = std::make_unique<Autoscaler>(cluster_->loop(), cluster_->api(), scaling);
   }
+  owners_->Start();
   for (uint32_t i = 0; i < 4; ++i) ChangeNodes({Happening::kAddNode, i, 0, 0});
   Run(Seconds(1));
 }
@@ -192,6 +201,7 @@ void World::Remove(const Operation& operation) {
   fresh.pod.pod_group = pod->pod.pod_group;
   fresh.pod.role = pod->pod.role;
   fresh.job_uid = pod->job_uid;
+  fresh.pod.owner_uid = pod->pod.owner_uid;
   fresh.job_index = pod->job_index;
   static_cast<void>(api.CreatePod(Actor::kUser, std::move(fresh)));
 }
@@ -303,6 +313,7 @@ std::string World::FilterAgain(const Operation& operation) {
   if (operation.b % 2 == 0 && !question.nodes.empty()) {
     question.nodes = {question.nodes[operation.c % question.nodes.size()]};
   }
+  if (!owners_->Ask(question.pod).empty()) return "";
   Tell("Filter for " + pod->pod.key.name + " with " + std::to_string(question.nodes.size()) +
        " nodes");
   // The first time it may teach the engine a pod or break a plan; from then on it must only read.
@@ -353,7 +364,7 @@ void World::OldNews(const Operation& operation) {
   const PodPtr present = PickPod(operation.b);
   const PodPtr old = Pick(old_pods_, operation.a);
   if (present != nullptr) old_pods_.push_back(present);
-  if (old == nullptr) return;
+  if (old == nullptr || IsOwned(*old)) return;
   Tell("the engine hears again of " + old->pod.key.name + ", version " +
        std::to_string(old->pod.resource_version));
   cluster_->muster()->scheduler().Apply(old->pod, cluster_->loop().now());
@@ -368,13 +379,7 @@ void World::RestartOrFail(const Operation& operation) {
   }
   if (operation.what == Happening::kRestartMuster) {
     Tell("muster restarts");
-    old_pods_.clear();  // a new process lists afresh and never hears what the old one was told
-    const engine::StandingOrders orders = cluster_->muster()->scheduler().Orders();
-    const auto usage = cluster_->muster()->scheduler().UsedSoFar();
-    cluster_->muster()->Restart();
-    TellStorage();
-    cluster_->muster()->scheduler().Apply(orders, cluster_->loop().now());
-    if (usage) cluster_->muster()->scheduler().Apply(*usage, cluster_->loop().now());
+    RestartMuster();
     return;
   }
   WriteFaults faults = options_.muster.writes;
@@ -391,7 +396,7 @@ std::string World::Do(const Operation& operation) {
   const int64_t before = told_;
   std::string broken;
   const bool makes_pods =
-      operation.what <= Happening::kJob ||
+      operation.what <= Happening::kJob || operation.what == Happening::kOwnedJob ||
       (operation.what >= Happening::kMixedGang && operation.what < Happening::kOrder);
   if (makes_pods && cluster_->api().pod_count() >= kMostPods) {
     Tell("(enough pods)");
@@ -406,6 +411,12 @@ std::string World::Do(const Operation& operation) {
         break;
       case Happening::kJob:
         CreateJob(operation);
+        break;
+      case Happening::kOwnedJob:
+        CreateOwnedJob(operation);
+        break;
+      case Happening::kOwnerReads:
+        ChangeOwnerReads(operation);
         break;
       case Happening::kMixedGang:
       case Happening::kForeignGang:
@@ -477,6 +488,7 @@ std::string World::Do(const Operation& operation) {
   if (broken.empty()) broken = CheckRebuild();
   if (broken.empty() && operation.c % 16 == 7) broken = CheckDecidedFacts();
   if (broken.empty()) broken = CheckRoom();
+  if (broken.empty()) broken = CheckUnread();
   if (broken.empty()) broken = CheckPlans();
   if (broken.empty()) broken = CheckDomains();
   return broken.empty() ? Broken() : broken;

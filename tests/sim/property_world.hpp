@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "property_owners.hpp"
 #include "sim/autoscaler.hpp"
 #include "sim/cluster.hpp"
 #include "sim/random.hpp"
@@ -57,8 +58,10 @@ enum class Happening {
   kDieEarly,     // all pods of a gang for which others were evicted fail, and it comes back
   kMeanwhile,    // something happens while the next plan is made
   kResize,       // a pod that runs gets other CPU and memory in place
+  kOwnedJob,     // a Job without a PodGroup: its pods are in the gang that it says, if any
+  kOwnerReads,   // reads of such Jobs fail, are refused, or are served again
 };
-inline constexpr int kHappenings = 32;
+inline constexpr int kHappenings = 34;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -112,6 +115,8 @@ class World {
 
   void CreateGang(const Operation& operation);
   void CreateJob(const Operation& operation);
+  void CreateOwnedJob(const Operation& operation);
+  void ChangeOwnerReads(const Operation& operation);
   void CreateForeignPod(const Operation& operation);
   void CreateOddGang(const Operation& operation);
   void Collect(const Operation& operation);
@@ -121,6 +126,8 @@ class World {
   void DieEarly(const Operation& operation);
   void FailGang(const engine::GangView& gang, const Operation& operation);
   std::string CheckRoom();
+  std::string CheckUnread();
+  void RestartMuster();
   std::string CheckPlans();
   std::string CheckDomains();
   std::string CheckSubgroups(const PodGroupPtr& group);
@@ -140,6 +147,8 @@ class World {
   std::string CheckDecidedFacts();
   std::string CheckProgress();
 
+  std::shared_ptr<OwnerReader> owners_;  // of the present process of Muster
+  cluster::Time restarted_;              // it was, last
   Options options_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Autoscaler> autoscaler_;  // null: nothing answers ProvisioningRequests
@@ -155,6 +164,7 @@ class World {
   cluster::Time reclaimed_;            // victims of an operator's order may be there until then
   std::set<std::string> changed_;      // gangs that lost a pod, or have another minimum
   std::set<std::string> turned_down_;  // pods, by kube-scheduler
+  std::set<cluster::PodUid> started_owned_;
   bool storage_ = false;               // there are claims and volumes
   std::vector<OtherRecord> stored_;    // those
   std::optional<Operation> meddling_;  // while the next plan is made
