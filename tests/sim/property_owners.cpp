@@ -7,6 +7,7 @@
 #include "kube/json.hpp"
 #include "property_world.hpp"
 #include "sim/direct_extender.hpp"
+#include "sim_support.hpp"
 
 namespace muster::sim::testing {
 
