@@ -141,18 +141,17 @@ func TestJobsWithExclusiveTopologyHaveEachARackOfItsOwn(t *testing.T) {
 	}
 }
 
-// kube-scheduler asks nobody about a pod that it finds no node for: Muster sees that when the time of the reservation is over.
+// Two Jobs may not share a rack: Muster knows that before it hands a pod to kube-scheduler, and says it.
 func TestJobsWithExclusiveTopologyWaitForARackThatIsMissing(t *testing.T) {
 	p := inRacks(t)
-	p.setPolicy("reservationTimeout: 10s")
 	p.addRack("r0", 4)
 	p.apply()
-	p.eventually(60*time.Second, "it names the pod that has no node", func() error {
-		return p.reasoned("Backoff", "ReservationExpired", "train-workers-")
+	p.eventually(60*time.Second, "its reason is the rule that no rack is left for", func() error {
+		return p.reasoned("Unsatisfiable", "NeverFits", "pod affinity or anti-affinity")
 	})
 	p.always(15*time.Second, "no first pod starts without the other", func() error { return p.bindsOnly(0, 2) })
 	p.addRack("r1", 2)
-	p.runsWithin(120 * time.Second) // what is left of its pause, which no node ends
+	p.runsWithin(60 * time.Second)
 	p.eachInARackOfItsOwn(jobIndex)
 	p.finished()
 }
