@@ -5,13 +5,13 @@
 //   gang ──its pods go──▶ Leave ──the next gang of the owner──▶ Take ──▶ gang
 //                           └──kKeptFor, Forget──▶ (gone)
 //
-// 1. An owner is as old as the oldest pods (or declared PodGroup) that were told of as its; at most
-//    kMost owners, those that were asked about last.
+// 1. An owner is as old as its object says (Grouping::since), or as the oldest pods that were told
+//    of as its; at most kMost owners, those that were asked about last.
 // 2. What a gang leaves is taken by one gang: by one of the same name, else by that of the owner
 //    which asks first. Of all attempts of an owner there is one, the last one's. It is kept for an
 //    hour; at most kMost of all, the last ones.
 //
-// A restart forgets it: owners are as old as their pods then.
+// A restart forgets what gangs left, and the age of those owners whose object does not say it.
 #pragma once
 
 #include <cstdint>

@@ -67,6 +67,7 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
     said.by_owner = true;
     if (owner->kind != Grouping::Kind::kGang) said.unreadable = owner->reason;
     said.attempts_of = owner->attempts_of;
+    said.since = owner->since;
     said.keeps_rest = owner->keeps_rest;
     said.starts_with = owner->starts_with;
     said.first_roles = owner->first_roles;
@@ -165,7 +166,9 @@ void DeclaredGangs::SetOwnersWords(const Sayings& sayings, cluster::PodGroup& gr
 
 void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   SetOwnersWords(gang.sayings, group);
+  group.created = *gang.created.begin();
   for (const auto& [said, count] : gang.sayings) {
+    if (said.since) group.created = std::min(group.created, *said.since);
     group.by_owner = group.by_owner || said.by_owner;
     if (group.unreadable.empty()) group.unreadable = said.unreadable;
     if (group.attempts_of.empty()) group.attempts_of = said.attempts_of;
@@ -175,7 +178,6 @@ void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
         group.schedule_timeout == cluster::Duration(0) || timeout < group.schedule_timeout;
     if (timeout > cluster::Duration(0) && sooner) group.schedule_timeout = timeout;
   }
-  group.created = *gang.created.begin();
   const Said& first = gang.sayings.begin()->first;
   if (!first.together.empty()) {
     group.min_member = 0;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -41,6 +42,7 @@ class DeclaredGangs {
     bool by_owner = false;
     std::string unreadable = {};
     std::string attempts_of = {};
+    std::optional<cluster::Time> since = {};  // as Grouping::since
     bool keeps_rest = false;
     int64_t starts_with = 0;
     std::vector<cluster::RoleMinimum> first_roles = {};

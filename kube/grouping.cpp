@@ -15,6 +15,7 @@
 #include "kube/json_writer.hpp"
 #include "kube/pod_group_link.hpp"
 #include "kube/queue_name.hpp"
+#include "kube/timestamp.hpp"
 
 namespace muster::kube {
 
@@ -100,6 +101,16 @@ std::string LowerCase(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return lower;
+}
+
+std::optional<cluster::Time> SinceOf(const JsonView& owner) {
+  const JsonView status = owner.Get("status");
+  const JsonView metadata = owner.Get("metadata");
+  const JsonView started = status.Get("startTime");
+  const JsonView made = metadata.Get("creationTimestamp");
+  const cluster::Result<cluster::Time> since =
+      ParseTimestamp((started.present() ? started : made).Text());
+  return since.ok() ? std::optional(*since) : std::nullopt;
 }
 
 // Judges one pod whose owners are all known.
@@ -256,6 +267,7 @@ class Judge {
     grouping.priority_class = CutText(values.Text(rule.priority_class), kMaxName);
     JsonProblems ignored;
     const JsonView owner(*owner_->object, "owner", ignored);
+    if (part.empty()) grouping.since = SinceOf(owner);
     const std::string version(owner.Get("apiVersion").Text());
     if (const Dialect* dialect = FindOwnerDialect(version, owner_->key.kind))
       grouping.not_honoured = FieldsNotHonoured(*dialect, owner);

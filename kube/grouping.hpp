@@ -47,6 +47,9 @@ struct Grouping {
   OwnerKey owner;           // what the gang is made of
   std::string attempt;      // as the controller counts it; empty: by the owner's UID alone
   std::string attempts_of;  // as in cluster::PodGroup
+  // When its owner was made, or resumed last (status.startTime). Nothing: that is not known, or the
+  // owner makes other gangs, too, later ones.
+  std::optional<cluster::Time> since;
   std::string role;
   int64_t minimum = 0;
   std::vector<cluster::RoleMinimum> roles;  // together never more than `minimum`

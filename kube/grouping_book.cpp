@@ -29,9 +29,10 @@ void CopyMember(const JsonView& object, const char* key, JsonWriter& json) {
 
 bool Same(const Grouping& a, const Grouping& b) {
   return a.kind == b.kind && a.reason == b.reason && a.key == b.key && a.role == b.role &&
-         a.minimum == b.minimum && a.roles == b.roles && a.keeps_rest == b.keeps_rest &&
-         a.starts_with == b.starts_with && a.first_roles == b.first_roles && a.units == b.units &&
-         a.unheeded == b.unheeded && a.not_honoured == b.not_honoured && a.queue == b.queue &&
+         a.since == b.since && a.minimum == b.minimum && a.roles == b.roles &&
+         a.keeps_rest == b.keeps_rest && a.starts_with == b.starts_with &&
+         a.first_roles == b.first_roles && a.units == b.units && a.unheeded == b.unheeded &&
+         a.not_honoured == b.not_honoured && a.queue == b.queue &&
          a.priority_class == b.priority_class;
 }
 

@@ -44,6 +44,21 @@ TEST_CASE("a gang given by its pods alone lives as long as they do", "[kube][dec
   CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("b")}).empty());
 }
 
+TEST_CASE("a gang is as old as its owner, though its pods are newer", "[kube][declared]") {
+  DeclaredGangs gangs;
+  Grouping owner;
+  owner.kind = Grouping::Kind::kGang;
+  const auto created = [&](const std::string& uid, int64_t at) {
+    cluster::Pod pod = Pod(uid, 2);
+    pod.created = cluster::Time(at);
+    const auto facts = gangs.Observe(pod, &owner);
+    return facts.empty() ? cluster::Time() : std::get<cluster::PodGroup>(facts.front()).created;
+  };
+  CHECK(created("a", 5'000) == cluster::Time(5'000));
+  owner.since = cluster::Time(1'000);
+  CHECK(created("b", 6'000) == cluster::Time(1'000));
+}
+
 TEST_CASE("a gang that comes again under its name is planned again", "[kube][declared]") {
   DeclaredGangs gangs;
   cluster::ClusterState state;

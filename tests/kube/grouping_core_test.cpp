@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kube/grouping.hpp"
+#include "kube/timestamp.hpp"
 #include "tests/kube/grouping_world.hpp"
 
 namespace muster::kube::testing {
@@ -60,6 +61,22 @@ std::string Deployment(const std::string& annotations) {
 }
 
 }  // namespace
+
+TEST_CASE("a gang is as old as what its owner says of its last start", "[kube][grouping]") {
+  GroupingWorld world;
+  const auto since = [&](const std::string& meta, const std::string& status) {
+    std::string job = Job(kIndexed, meta);
+    job.insert(job.size() - 1, status);
+    world.Add(job);
+    return world.Judge(JobPod(0)).since;
+  };
+  CHECK(since("", "") == std::nullopt);
+  CHECK(since(", creationTimestamp: soon", "") == std::nullopt);
+  const std::string made = ", creationTimestamp: \"2026-01-02T03:04:05Z\"";
+  CHECK(since(made, "") == *ParseTimestamp("2026-01-02T03:04:05Z"));
+  CHECK(since(made, ", status: {startTime: \"2026-02-02T03:04:05Z\"}") ==
+        *ParseTimestamp("2026-02-02T03:04:05Z"));
+}
 
 TEST_CASE("a Job whose indexes may fail by themselves is no gang", "[kube][grouping]") {
   GroupingWorld world;
