@@ -150,8 +150,9 @@ bool RestartAudit::Cancelled(const ObjectKey& gang, Time since) const {
 bool RestartAudit::Outranks(const Pod& pod, const ObjectKey& gang, const Window& window) const {
   int32_t lowest = window.lowest;
   for (const PodPtr& other : api_.Pods()) {  // that came in the place of those that went
-    if (ObjectKey{other->pod.key.ns, other->pod.pod_group} == gang)
-      lowest = std::min(lowest, queues_.Lowest(other->pod));
+    if (ObjectKey{other->pod.key.ns, other->pod.pod_group} != gang) continue;
+    if (queues_.NameOf(other->pod) != window.queue) lowest = INT32_MIN;  // capped as it is there
+    lowest = std::min(lowest, queues_.Lowest(other->pod));
   }
   return queues_.NameOf(pod) == window.queue && queues_.Highest(pod) > lowest;
 }
