@@ -28,6 +28,9 @@ struct WriteFaults {
   bool refuse_binds = false;      // an admission webhook says no to every Binding: kRefused
   bool refuse_all = false;        // Muster may write nothing: kRefused
 };
+inline bool IsLossy(const WriteFaults& faults) {
+  return faults.lost_per_mille + faults.unclear_per_mille > 0;
+}
 
 class ApiActions final : public engine::ActionPort {
  public:

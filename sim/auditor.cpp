@@ -181,10 +181,13 @@ std::vector<std::string> Auditor::Impl::Check() {
     restarts_ = muster_->stats().restarts;
     NoteRestart(loop_.now());
   }
+  if (muster_ != nullptr && IsLossy(muster_->faults())) lossy_ = loop_.now();
   const cluster::Duration limit = options_.partial_limit + options_.slack;
   const Time restarted = restarted_.empty() ? Time() : restarted_.back().at;
-  while (!partial_.empty() && std::max(partial_.begin()->first, restarted) + limit < loop_.now()) {
+  while (!partial_.empty()) {
     const auto [since, key] = *partial_.begin();
+    const Time from = std::max(since, restarted);
+    if (from + PartialLimit(from) >= loop_.now()) break;
     CheckPartial(since, key, loop_.now());
     partial_.erase(partial_.begin());  // said once
   }

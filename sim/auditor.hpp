@@ -7,9 +7,10 @@
 //   3. A gang with bound pods of Muster's has fewer than it wants for 60 s + slack at most: until
 //   it has run its minMember, then the lowest minMember since. Members that went about a restart of
 //   Muster may have ended with success for all that it knows, and the time begins again then; so it
-//   does when a turn at HAMi's plugin passes on a node where a member waits to be bound. Not
-//   judged where the policy holds partial gangs, nor while the PodGroup is malformed: the gang is
-//   Invalid then, and Muster evicts nobody for an edit that says nothing.
+//   does when a turn at HAMi's plugin passes on a node where a member waits to be bound. Three
+//   times as long where writes are lost: an eviction that fails three times is refused. Not judged
+//   where the policy holds partial gangs, nor while the PodGroup is malformed: the gang is Invalid
+//   then, and Muster evicts nobody for an edit that says nothing.
 //   4. Nobody is evicted without a cause: the gang lost a member (failed, evicted, deleted before
 //   it ended) that was not replaced, or a pod of higher priority waits and the policy lets it
 //   preempt. Only Muster's pods are evicted. What Muster had no time to write down before it was

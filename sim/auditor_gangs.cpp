@@ -108,7 +108,7 @@ bool Auditor::Impl::Unseen(Time at) const {
 void Auditor::Impl::NoteRestart(Time at) {
   restart_audit_.Restarted();
   const WriteFaults& writes = muster_->faults();
-  const bool lossy = writes.lost_per_mille + writes.unclear_per_mille > 0;
+  const bool lossy = IsLossy(writes);
   restarted_.push_back({at, lossy ? at + cluster::Duration(-kWrittenAgain.value()) : at});
   const cluster::Duration to_write = (lossy ? kWrittenAgain : writes.latency + writes.jitter) +
                                      options_.slack + options_.node_slack;
@@ -274,6 +274,12 @@ bool Auditor::Impl::MayFindNoRoom(const ObjectKey& key) const {
   });
 }
 
+// Whom nobody takes back at three tries may become whole for as long again, and a while.
+cluster::Duration Auditor::Impl::PartialLimit(Time since) const {
+  const int64_t times = lossy_ > Time() && lossy_ >= since ? 3 : 1;
+  return cluster::Duration(options_.partial_limit.value() * times) + options_.slack;
+}
+
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
   if (muster_ != nullptr) {
     const engine::Options options = muster_->scheduler().options();
@@ -282,7 +288,7 @@ void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) 
     if (waits || options.partial_gang == engine::PartialGang::kHold) return;
   }
   if (!restarted_.empty()) since = std::max(since, restarted_.back().at);
-  if (since + options_.partial_limit + options_.slack >= until) return;
+  if (since + PartialLimit(since) >= until) return;
   Find("gang " + gang.ToString() + " is partially bound from " +
        std::to_string(since.milliseconds()) + " to " + std::to_string(until.milliseconds()) +
        " ms at least");

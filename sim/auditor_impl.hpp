@@ -97,6 +97,7 @@ class Auditor::Impl {
   bool MustBeNear(const cluster::Pod& member) const;
   bool MayFindNoRoom(const cluster::ObjectKey& key) const;
   bool HasRoles(const cluster::ObjectKey& key, const GangBook& gang) const;
+  cluster::Duration PartialLimit(cluster::Time since) const;
   void CheckPartial(cluster::Time since, const cluster::ObjectKey& gang, cluster::Time until);
   void CheckBinding(const PodRecord& pod);
   void CheckGuarantee(const PodRecord& pod);
@@ -124,6 +125,7 @@ class Auditor::Impl {
   RestartAudit restart_audit_{api_, queue_audit_};
   ShapeAudit shape_audit_{api_, queue_audit_};
   std::map<int32_t, cluster::Time> waited_;  // by priority: until when a pod did
+  cluster::Time lossy_;                      // when writes were lost last
   cluster::Time reclaimed_;                  // when a queue paused for it last
   std::set<cluster::PodUid> evicted_;        // by Muster, and judged
   std::set<std::pair<cluster::Time, cluster::ObjectKey>> partial_;  // by since when
