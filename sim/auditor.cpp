@@ -191,8 +191,11 @@ std::vector<std::string> Auditor::Impl::Check() {
     CheckPartial(since, key, loop_.now());
     partial_.erase(partial_.begin());  // said once
   }
-  // A process that may not read the owner of half a gang neither completes nor ends it.
-  const bool served = api_.owner_reads() == OwnerReads::kServed;
+  // A process that may not read the owner of half a gang neither completes nor ends it. Where the
+  // policy holds partial gangs the time does not begin.
+  const bool holds = muster_ != nullptr &&
+                     muster_->scheduler().options().partial_gang == engine::PartialGang::kHold;
+  const bool served = api_.owner_reads() == OwnerReads::kServed && !holds;
   const Time read = served ? std::max(restarted, api_.owner_reads_since()) : loop_.now();
   for (std::string& one : owner_audit_.Overdue(read, loop_.now(), limit)) Find(std::move(one));
   if (muster_ != nullptr && options_.ask_engine) {
