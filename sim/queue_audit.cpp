@@ -22,6 +22,12 @@ bool OfGpusAlone(const std::vector<QueueSpec>& queues) {
   });
 }
 
+// Of one gang: by its PodGroup, or perhaps by its owner.
+bool AreTogether(const Pod& a, const Pod& b) {
+  if (a.key.ns != b.key.ns || a.pod_group != b.pod_group) return false;
+  return !a.pod_group.empty() || (!a.owner_uid.empty() && a.owner_uid == b.owner_uid);
+}
+
 }  // namespace
 
 std::string QueueAudit::NameOf(const Pod& pod) const {
@@ -46,10 +52,8 @@ int32_t QueueAudit::Highest(const Pod& pod) const {
 
 std::set<std::string> QueueAudit::QueuesOf(const Pod& pod) const {
   std::set<std::string> queues = {NameOf(pod)};
-  if (pod.pod_group.empty()) return queues;
   const auto add = [&](const Pod& other) {
-    if (other.key.ns == pod.key.ns && other.pod_group == pod.pod_group)
-      queues.insert(NameOf(other));
+    if (AreTogether(pod, other)) queues.insert(NameOf(other));
   };
   for (const PodPtr& other : api_.Pods()) add(other->pod);
   for (const auto& [at, other] : gone_) add(other->pod);
@@ -60,16 +64,15 @@ bool QueueAudit::IsKept(const Pod& victim) const {
   constexpr int32_t kSystemPriority = 2'000'000'000;
   if (victim.daemon || victim.spec->priority >= kSystemPriority) return true;
   const bool says = victim.preemptible == false;
-  if (victim.pod_group.empty()) return says;
-  const PodGroupPtr group = api_.FindPodGroup({victim.key.ns, victim.pod_group});
-  if (group == nullptr) return false;
-  if (group->group.preemptible) return !*group->group.preemptible;
+  if (!victim.pod_group.empty()) {
+    const PodGroupPtr group = api_.FindPodGroup({victim.key.ns, victim.pod_group});
+    if (group == nullptr) return false;
+    if (group->group.preemptible) return !*group->group.preemptible;
+  }
   if (!says) return false;
   const std::vector<PodPtr> pods = api_.Pods();
   return std::all_of(pods.begin(), pods.end(), [&](const PodPtr& other) {
-    const bool member =
-        other->pod.key.ns == victim.key.ns && other->pod.pod_group == victim.pod_group;
-    return !member || other->pod.preemptible == false;
+    return !AreTogether(victim, other->pod) || other->pod.preemptible == false;
   });
 }
 
