@@ -248,7 +248,9 @@ std::string World::CheckProgress() {
       // Those that kube-scheduler never asks about wait for ever, once they were planned: for the
       // next reservation, for Bind, or until a node that seems to be unfit may be tried again.
       const bool doomed = gang.id.key.name.starts_with("doomed") && gang.plans > 0;
-      if (waits && !doomed)
+      // A part of a GPU finds room beside others on nodes that are spares while they are free.
+      const bool spares = Describe(gang.reason).ends_with("kept for lost members");
+      if (waits && !doomed && !spares)
         names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
                         Describe(gang.reason) + ")");
     }
