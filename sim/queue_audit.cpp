@@ -90,7 +90,9 @@ bool QueueAudit::IsKeptBeyond(const Pod& pod, const std::vector<QueueSpec>& queu
   int64_t used = 0;
   for (const auto& [uid, other] : runs_) {
     // What other schedulers bind in the queue meanwhile is not Muster's doing.
-    const bool counts = other->pod.spec->scheduler_name == pod.spec->scheduler_name;
+    // What is left of those whose node is gone holds nothing.
+    const bool counts = other->pod.spec->scheduler_name == pod.spec->scheduler_name &&
+                        api_.FindNode(other->pod.node_name) != nullptr;
     if (counts && NameOf(other->pod) == known->name && IsKept(other->pod))
       used += other->pod.spec->gpus.total().value();
   }
