@@ -42,8 +42,9 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
   const bool counts = live && !pod.pod.deleting && pod.pod.bound_by_muster;
   const bool succeeded = change != Change::kDeleted && pod.pod.phase == PodPhase::kSucceeded;
   if (succeeded) job.succeeded.insert(pod.job_index);
+  const bool shown = job.shown.erase(pod.pod.uid) > 0;
   // Muster may not have seen a short while without any.
-  if (counts && job.bound.empty() && job.empty_since + slack_ < at) {
+  if (counts && job.bound.empty() && job.shown.empty() && job.empty_since + slack_ < at) {
     job.started = job.lost = false;
     job.one_by_one = job.one_by_one && !job.succeeded.empty();
   }
@@ -55,7 +56,8 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
   const bool gone = !counts && job.bound.erase(pod.pod.uid) > 0;
   if (gone) job.alone.erase(pod.pod.uid);
   if (gone && !succeeded) job.lost = job.started;
-  if (gone && job.bound.empty()) job.empty_since = at;
+  if (succeeded) job.shown.insert(pod.pod.uid);
+  if ((gone || shown) && job.bound.empty() && job.shown.empty()) job.empty_since = at;
   const auto there = static_cast<int64_t>(job.bound.size() + job.succeeded.size());
   if (!job.bound.empty() && there >= job.need) {
     job.started = true;

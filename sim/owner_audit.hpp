@@ -3,7 +3,8 @@
 //
 //   1. From the first Binding that says its gang on, all pods of the Job are bound within the
 //   limit,
-//      or none is. It has started then, until none is bound; what has succeeded counts.
+//      or none is. It has started then, until none is bound and no pod is there that succeeded;
+//      what has succeeded counts.
 //   2. Pods of a Job that has started are not taken back for each other, unless the Job says
 //      muster.dev/min-member, or the policy moves gangs that lost a member.
 //   Where one was bound by itself (before Muster knew of gangs by owner, say) nothing is judged.
@@ -41,10 +42,11 @@ class OwnerAudit {
     std::set<cluster::PodUid> bound;
     std::set<cluster::PodUid> alone;  // of these, by themselves
     std::set<int64_t> succeeded;      // indices
+    std::set<cluster::PodUid> shown;  // that succeeded and are there: it runs as long
     bool one_by_one = false;          // until none is bound and none has succeeded
-    bool started = false;             // until none is bound
+    bool started = false;             // until none is bound or shown
     bool lost = false;                // a pod, since it started
-    cluster::Time empty_since;        // when none was bound any more, at last
+    cluster::Time empty_since;        // when none was bound or shown any more, at last
     cluster::Time partial_since = cluster::Time::Never();
   };
 

@@ -90,13 +90,25 @@ bool QueueAudit::IsKeptBeyond(const Pod& pod, const std::vector<QueueSpec>& queu
   int64_t used = 0;
   for (const auto& [uid, other] : runs_) {
     // What other schedulers bind in the queue meanwhile is not Muster's doing.
-    // What is left of those whose node is gone holds nothing.
-    const bool counts = other->pod.spec->scheduler_name == pod.spec->scheduler_name &&
-                        api_.FindNode(other->pod.node_name) != nullptr;
+    const bool counts = other->pod.spec->scheduler_name == pod.spec->scheduler_name;
     if (counts && NameOf(other->pod) == known->name && IsKept(other->pod))
-      used += other->pod.spec->gpus.total().value();
+      used += HeldBy(other->pod);
   }
   return used > GuaranteeOf(*known, gpu).value();
+}
+
+// Nothing of a node or of devices that are gone, while the pod is still there.
+int64_t QueueAudit::HeldBy(const Pod& pod) const {
+  const NodePtr node = api_.FindNode(pod.node_name);
+  if (node == nullptr) return 0;
+  const auto& devices = node->node.gpus;
+  const auto there =
+      std::count_if(pod.bound_gpus.begin(), pod.bound_gpus.end(), [&](cluster::GpuIndex index) {
+        return std::any_of(devices.begin(), devices.end(),
+                           [&](const cluster::Gpu& gpu) { return gpu.index == index; });
+      });
+  const int64_t total = pod.spec->gpus.total().value();
+  return pod.bound_gpus.empty() ? total : total * there / std::ssize(pod.bound_gpus);
 }
 
 bool QueueAudit::Beyond(const std::string& queue, const std::vector<QueueSpec>& queues) const {

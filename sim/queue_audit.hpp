@@ -58,6 +58,7 @@ class QueueAudit {
  private:
   // In which it may be: its gang's pods may name several, also those that have just gone.
   std::set<std::string> QueuesOf(const cluster::Pod& pod) const;
+  int64_t HeldBy(const cluster::Pod& pod) const;  // thousandths of a GPU
   bool Beyond(const std::string& queue, const std::vector<queues::QueueSpec>& queues) const;
 
   ApiServer& api_;
