@@ -55,14 +55,16 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
   }
   const bool gone = !counts && job.bound.erase(pod.pod.uid) > 0;
   if (gone) job.alone.erase(pod.pod.uid);
-  if (gone && !succeeded) job.lost = job.started;
+  if (gone && !succeeded) job.gone.push_back(at);
   if (succeeded) job.shown.insert(pod.pod.uid);
   if ((gone || shown) && job.bound.empty() && job.shown.empty()) job.empty_since = at;
   const auto there = static_cast<int64_t>(job.bound.size() + job.succeeded.size());
-  if (!job.bound.empty() && there >= job.need) {
-    job.started = true;
-    job.lost = false;
-  }
+  // Muster may hear of the last Binding before it hears of those that went: it has started for it.
+  std::erase_if(job.gone, [&](Time when) { return when + slack_ < at; });
+  const auto unheard = std::ssize(job.gone);
+  job.started = job.started || (!job.bound.empty() && there + unheard >= job.need);
+  const bool whole = !job.bound.empty() && there >= job.need;
+  job.lost = job.started && !whole && (job.lost || unheard > 0);
   const bool partial = !job.bound.empty() && !job.started && !job.one_by_one;
   if (!partial) job.partial_since = Time::Never();
   if (partial && job.partial_since == Time::Never()) job.partial_since = at;

@@ -41,6 +41,7 @@ class OwnerAudit {
     bool asked = false;  // somebody wrote the minimum
     std::set<cluster::PodUid> bound;
     std::set<cluster::PodUid> alone;  // of these, by themselves
+    std::vector<cluster::Time> gone;  // when pods were lost
     std::set<int64_t> succeeded;      // indices
     std::set<cluster::PodUid> shown;  // that succeeded and are there: it runs as long
     bool one_by_one = false;          // until none is bound and none has succeeded
