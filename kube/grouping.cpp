@@ -103,14 +103,15 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
+// The API server alone writes when it was made: a status that says an earlier time is not believed.
 std::optional<cluster::Time> SinceOf(const JsonView& owner) {
   const JsonView status = owner.Get("status");
   const JsonView metadata = owner.Get("metadata");
-  const JsonView started = status.Get("startTime");
-  const JsonView made = metadata.Get("creationTimestamp");
-  const cluster::Result<cluster::Time> since =
-      ParseTimestamp((started.present() ? started : made).Text());
-  return since.ok() ? std::optional(*since) : std::nullopt;
+  const cluster::Result<cluster::Time> made =
+      ParseTimestamp(metadata.Get("creationTimestamp").Text());
+  if (!made.ok()) return std::nullopt;
+  const cluster::Result<cluster::Time> started = ParseTimestamp(status.Get("startTime").Text());
+  return started.ok() ? std::max(*made, *started) : *made;
 }
 
 // Judges one pod whose owners are all known.

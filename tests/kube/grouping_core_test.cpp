@@ -76,6 +76,8 @@ TEST_CASE("a gang is as old as what its owner says of its last start", "[kube][g
   CHECK(since(made, "") == *ParseTimestamp("2026-01-02T03:04:05Z"));
   CHECK(since(made, ", status: {startTime: \"2026-02-02T03:04:05Z\"}") ==
         *ParseTimestamp("2026-02-02T03:04:05Z"));
+  CHECK(since(made, ", status: {startTime: \"1999-02-02T03:04:05Z\"}") ==
+        *ParseTimestamp("2026-01-02T03:04:05Z"));
 }
 
 TEST_CASE("a Job whose indexes may fail by themselves is no gang", "[kube][grouping]") {

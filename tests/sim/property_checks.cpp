@@ -231,6 +231,17 @@ std::string World::CheckDomains() {
   return "";
 }
 
+namespace {
+
+bool AsksForPart(const ApiServer& api, const engine::GangView& gang) {
+  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& member) {
+    const PodPtr pod = api.FindPod(member.uid);
+    return pod != nullptr && pod->pod.spec->gpus.fractional();
+  });
+}
+
+}  // namespace
+
 // Gangs that wait though the cluster is empty, healthy and theirs: taken away what runs, others
 // must start, until none waits. (Every round takes pods away, and nobody makes new ones but Jobs,
 // which give up.)
@@ -249,7 +260,8 @@ std::string World::CheckProgress() {
       // next reservation, for Bind, or until a node that seems to be unfit may be tried again.
       const bool doomed = gang.id.key.name.starts_with("doomed") && gang.plans > 0;
       // A part of a GPU finds room beside others on nodes that are spares while they are free.
-      const bool spares = Describe(gang.reason).ends_with("kept for lost members");
+      const bool spares =
+          AsksForPart(api, gang) && Describe(gang.reason).ends_with("kept for lost members");
       if (waits && !doomed && !spares)
         names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
                         Describe(gang.reason) + ")");
