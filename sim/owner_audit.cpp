@@ -45,7 +45,7 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
   const bool shown = job.shown.erase(pod.pod.uid) > 0;
   // Muster may not have seen a short while without any.
   if (counts && job.bound.empty() && job.shown.empty() && job.empty_since + slack_ < at) {
-    job.started = job.lost = false;
+    job.started = job.surely = job.lost = false;
     job.one_by_one = job.one_by_one && !job.succeeded.empty();
   }
   const bool fresh = counts && job.bound.insert(pod.pod.uid).second;
@@ -64,6 +64,7 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
   const auto unheard = std::ssize(job.gone);
   job.started = job.started || (!job.bound.empty() && there + unheard >= job.need);
   const bool whole = !job.bound.empty() && there >= job.need;
+  job.surely = job.surely || whole;
   job.lost = job.started && !whole && (job.lost || unheard > 0);
   const bool partial = !job.bound.empty() && !job.started && !job.one_by_one;
   if (!partial) job.partial_since = Time::Never();
@@ -89,7 +90,7 @@ bool OwnerAudit::MayBeTakenBack(const PodRecord& pod, bool moves) const {
   const auto found = jobs_.find(pod.job_uid);
   if (found == jobs_.end()) return false;
   const Job& job = found->second;
-  return (!job.started && !job.one_by_one) ||
+  return (!job.surely && !job.one_by_one) ||
          (job.lost && (moves || job.asked) && job.alone.empty());
 }
 

@@ -46,6 +46,7 @@ class OwnerAudit {
     std::set<cluster::PodUid> shown;  // that succeeded and are there: it runs as long
     bool one_by_one = false;          // until none is bound and none has succeeded
     bool started = false;             // until none is bound or shown
+    bool surely = false;              // likewise, whatever Muster heard of first
     bool lost = false;                // a pod, since it started
     cluster::Time empty_since;        // when none was bound or shown any more, at last
     cluster::Time partial_since = cluster::Time::Never();
