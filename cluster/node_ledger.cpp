@@ -176,10 +176,11 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries,
     const PodEntry& entry = *entries[i];
     Grant& grant = grants[i];
     if (grant.settled || grant.listed > 0 || entry.plan == nullptr) continue;
-    // What it was planned with may not be what it asks for now.
-    if (entry.pod.bound() && !room.Meets(entry.plan->gpus, entry.pod.spec->gpus)) continue;
+    // It may ask for something else now, and the node may give its devices out in another way.
+    const bool meets = room.Meets(entry.plan->gpus, entry.pod.spec->gpus);
+    if (entry.pod.bound() && !meets) continue;
     // A promise of a device that broke down is not kept; a pod that runs on one still has it.
-    const bool had = room.TakePlanned(entry.plan->gpus, entry.reserved(), grant.gpus);
+    const bool had = meets && room.TakePlanned(entry.plan->gpus, entry.reserved(), grant.gpus);
     grant.settled = had || entry.reserved();
     grant.known = had || !entry.reserved();
   }
@@ -284,7 +285,10 @@ bool NodeLedger::Holds(const Node& node, const DeviceAssigner& assigner, uint64_
   NodeTally tally = Count(node, staying, grants, room);
   WithholdForEarmarks(node, claim, tally);
   const Need need = NeedOf(claim);
-  const bool devices = std::all_of(need.gpus.begin(), need.gpus.end(), [&](const auto& wanted) {
+  const bool met = std::all_of(earmarks_.begin(), earmarks_.end(), [&](const PodEntry* entry) {
+    return entry->claim != claim || room.Meets(entry->plan->gpus, entry->pod.spec->gpus);
+  });
+  const bool devices = met && std::all_of(need.gpus.begin(), need.gpus.end(), [&](const auto& wanted) {
     for (size_t i = 0; i < node.gpus.size(); ++i) {
       if (node.gpus[i].index == wanted.first) return tally.gpus[i].Holds(wanted.second);
     }

@@ -88,6 +88,20 @@ TEST_CASE_METHOD(Earmarks, "what is being left is kept from others, and what it 
   }
 }
 
+TEST_CASE_METHOD(Earmarks, "an earmark of a share does not hold where devices are no longer shared",
+                 "[cluster][earmark]") {
+  state.Upsert(MakeNode("n1").Gpus(1).Sharing(GpuSharing::Fractional()));
+  state.Upsert(MakePod("part").GpuShare(800).BoundTo("n1", {0}));
+  state.Upsert(MakePod("share").GpuShare(300));
+  REQUIRE(state.Earmark({Plan("share", "n1", {0})}, {Uid("part")}).ok());
+  CHECK(state.EarmarksHold({Uid("share")}));
+  state.Remove(Uid("part"));
+  state.Upsert(MakeNode("n1").Gpus(1).Sharing(GpuSharing::Exclusive()));
+  CHECK_FALSE(state.EarmarksHold({Uid("share")}));
+  state.Upsert(MakeNode("n1").Gpus(1).Sharing(GpuSharing::Fractional()));
+  CHECK(state.EarmarksHold({Uid("share")}));
+}
+
 TEST_CASE_METHOD(Earmarks, "an earmark is made for a whole gang or not at all",
                  "[cluster][earmark]") {
   const std::string before = state.Dump();

@@ -249,6 +249,28 @@ TEST_CASE_METHOD(Reservations, "a reservation whose devices are lost is no longe
   CHECK_FALSE(state.Overcommitted(n0));
 }
 
+TEST_CASE_METHOD(Reservations, "a reservation of a share ends where devices are no longer shared",
+                 "[cluster][reserve]") {
+  const auto node = [](const GpuSharing& sharing) {
+    return MakeNode("n0").Gpus(2).Sharing(sharing);
+  };
+  state.Upsert(node(GpuSharing::Fractional()));
+  state.Upsert(MakePod("share").GpuShare(300));
+  REQUIRE(state.Reserve({Plan("share", "n0", {0})}).ok());
+  state.Upsert(node(GpuSharing::Exclusive()));
+  CHECK_FALSE(state.Sound(PodUid("pod-share")));
+  CHECK(Free("n0") == 0);
+  SECTION("until they are again") {
+    state.Upsert(node(GpuSharing::Fractional()));
+    CHECK(state.Sound(PodUid("pod-share")));
+    CHECK(Free("n0") == 1700);
+  }
+  SECTION("and given back, all of them are free") {
+    CHECK(state.Release(PodUid("pod-share")));
+    CHECK(Free("n0") == 2000);
+  }
+}
+
 TEST_CASE_METHOD(Reservations, "a reservation that was lost is whole again when its devices are",
                  "[cluster][reserve]") {
   REQUIRE(state.Reserve({Plan("a", "n0", {2, 3})}).ok());

@@ -110,8 +110,10 @@ std::string World::CheckRebuild() {
     const bool unrecorded = !gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr;
     // A single pod has no record that says that it was evicted and is not to start again.
     const bool evicted = gang.id.solo && known->reason.code == engine::ReasonCode::kEvicted;
+    // It forgets pauses too: for whoever paused, those that leave already make way there.
+    const bool makes_way = gang.reason.code == engine::ReasonCode::kPreempted;
     const bool same = known->bound == gang.bound &&
-                      (unrecorded || evicted ||
+                      (unrecorded || evicted || makes_way ||
                        (known->state == gang.state && known->succeeded == gang.succeeded &&
                         known->failed == gang.failed && known->min_member == gang.min_member));
     if (!same) {
