@@ -288,12 +288,13 @@ bool NodeLedger::Holds(const Node& node, const DeviceAssigner& assigner, uint64_
   const bool met = std::all_of(earmarks_.begin(), earmarks_.end(), [&](const PodEntry* entry) {
     return entry->claim != claim || room.Meets(entry->plan->gpus, entry->pod.spec->gpus);
   });
-  const bool devices = met && std::all_of(need.gpus.begin(), need.gpus.end(), [&](const auto& wanted) {
-    for (size_t i = 0; i < node.gpus.size(); ++i) {
-      if (node.gpus[i].index == wanted.first) return tally.gpus[i].Holds(wanted.second);
-    }
-    return false;
-  });
+  const bool devices =
+      met && std::all_of(need.gpus.begin(), need.gpus.end(), [&](const auto& wanted) {
+        for (size_t i = 0; i < node.gpus.size(); ++i) {
+          if (node.gpus[i].index == wanted.first) return tally.gpus[i].Holds(wanted.second);
+        }
+        return false;
+      });
   return devices && tally.offered.Fits(need.resources);
 }
 

@@ -132,8 +132,14 @@ void AuditRequests(const EngineState& state, std::vector<std::string>& broken) {
   }
 }
 
+// It went before the room's gang when it was planned, as far as is known: in their queue priorities
+// decide, and that of the room's gang may have risen since.
+bool MayHaveGoneBefore(const EngineState& state, const Gang& gang, const KeptRoom& room, Time now) {
+  return state.queue_book.on() && BookedFor(state, gang) == room.queue && gang.plan->made_at < now;
+}
+
 // Nobody else is planned on a device that is kept whole for a gang, but who goes before it.
-void AuditKeptRooms(const EngineState& state, std::vector<std::string>& broken) {
+void AuditKeptRooms(const EngineState& state, Time now, std::vector<std::string>& broken) {
   for (const auto& [id, room] : state.kept_rooms.all()) {
     for (const cluster::Placement& kept : room.placements) {
       const cluster::Node* node = state.cluster.node(kept.node);
@@ -143,7 +149,8 @@ void AuditKeptRooms(const EngineState& state, std::vector<std::string>& broken) 
         const cluster::Allocation& held = *state.cluster.AllocationOf(uid);
         const Gang* gang = state.members.GangOf(uid);
         if (held.holding != cluster::Holding::kReserved || gang == nullptr ||
-            AcrossAttempts(*gang) == id || GoesBefore(state, *gang, room))
+            AcrossAttempts(*gang) == id || GoesBefore(state, *gang, room) ||
+            MayHaveGoneBefore(state, *gang, room, now))
           continue;
         for (const cluster::GpuShare& share : held.placement.gpus) {
           if (std::find(whole.begin(), whole.end(), share.index) == whole.end()) continue;
@@ -182,7 +189,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.kept_rooms.Audit());
   add(state.requests.Audit());
   AuditRequests(state, broken);
-  AuditKeptRooms(state, broken);
+  AuditKeptRooms(state, now, broken);
   AuditScaleUps(state, broken);
   add(state.hami_turns.Audit());
   add(state.releases.Audit());
