@@ -3,6 +3,8 @@
 
 #include "cli/cli.hpp"
 #include "cli/input.hpp"
+#include "cli/node_file.hpp"
+#include "cli/policy_room.hpp"
 #include "config/manifest.hpp"
 #include "config/policy_manifest.hpp"
 #include "extender/grouping_reach.hpp"
@@ -29,6 +31,12 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
   for (const std::string& note : read.policy.notes) streams.err << note << "\n";
   for (const std::string& note : extender::UnkeptPodPaths(read.policy.grouping))
     streams.err << name << ": " << note << "\n";
+  if (args.Has("--nodes")) {
+    const auto nodes = ReadNodes(args.Text("--nodes"), "check-policy", streams.err);
+    if (!nodes.ok()) return Fail(streams, nodes.error().ToString());
+    for (const std::string& beyond : PromisesBeyond(read.policy.engine.queues, *nodes))
+      streams.err << name << ": " << beyond << "\n";
+  }
   if (args.Has("--show")) {
     streams.out << config::WritePolicy(read.policy);
   } else {
@@ -44,9 +52,13 @@ Command CheckPolicyCommand() {
           "FILE",
           "check a policy: its file, a ConfigMap that holds it, or - for standard input; show all "
           "faults with line and column",
-          {{"--show", "", "print every field with its value, including defaults"}},
+          {{"--nodes", "FILE|NxG",
+            "say which amounts these nodes cannot give: Kubernetes Nodes or NodePools, or for "
+            "example 180x8"},
+           {"--show", "", "print every field with its value, including defaults"}},
           CheckPolicy,
-          {"muster check-policy policy.yaml --show",
+          {"muster check-policy policy.yaml --nodes nodes.yaml",
+           "muster check-policy policy.yaml --show",
            "kubectl kustomize manifests/overlays/default | muster check-policy -"}};
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cli/cli.hpp"
+#include "cli/node_file.hpp"
 #include "cli/output_format.hpp"
 #include "cli/replay_plot.hpp"
 #include "cli/simulation_comparison.hpp"
@@ -44,33 +45,10 @@ constexpr const char* kHami = "hami";
 // Of --durations.
 constexpr const char* kUnknown = "unknown";
 
-constexpr std::size_t kMaxTraceBytes = std::size_t{1} << 30U;
-
-// "180x8" or "180x8@…".
-bool IsNodeCount(const std::string& text) {
-  return text.substr(0, text.find('@')).find_first_not_of("0123456789x") == std::string::npos;
-}
-
-bool IsManifest(const std::string& file) {
-  return file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".json");
-}
-
-Result<std::vector<cluster::Node>> ReadNodes(const std::string& nodes, std::ostream& err) {
-  if (IsNodeCount(nodes)) return sim::ParseNodeCount(nodes);
-  const Result<std::string> text = config::ReadFile(nodes, kMaxTraceBytes);
-  if (!text.ok()) return text.error();
-  if (!IsManifest(nodes)) return sim::ReadOpenbNodes(*text, nodes);
-  Result<extender::NodeList> list = extender::ReadNodeList(*text, nodes);
-  if (!list.ok()) return list.error();
-  for (const std::string& warning : list->warnings)
-    err << "muster simulate: ignored: " << Printable(warning) << "\n";
-  return std::move(list->nodes);
-}
-
 Result<sim::Trace> ReadTrace(const Args& args, const topology::FabricOptions& fabric,
                              std::ostream& err) {
   sim::Trace trace;
-  Result<std::vector<cluster::Node>> nodes = ReadNodes(args.Text("--nodes"), err);
+  Result<std::vector<cluster::Node>> nodes = ReadNodes(args.Text("--nodes"), "simulate", err);
   if (!nodes.ok()) return nodes.error();
   trace.nodes = *std::move(nodes);
   const bool gangs = args.Has("--jobs");

@@ -19,7 +19,7 @@ struct Measure {
 
 std::string Count(int64_t count) { return count == 0 ? kNothing : std::to_string(count); }
 
-std::string Time(const sim::Distribution& of, double sim::Distribution::*measure) {
+std::string TimeText(const sim::Distribution& of, double sim::Distribution::*measure) {
   return of.samples == 0 ? kNothing : Lasting(of.*measure);
 }
 
@@ -32,7 +32,7 @@ std::string Delay(const SimulationRun& run, const std::string& gpus) {
   const sim::ReplayStatistics* statistics = Statistics(run);
   if (statistics == nullptr) return kNothing;
   for (const sim::DelayRow& row : statistics->delays) {
-    if (row.gpus == gpus) return Time(row.delay_s, &sim::Distribution::mean);
+    if (row.gpus == gpus) return TimeText(row.delay_s, &sim::Distribution::mean);
   }
   return kNothing;
 }
@@ -67,11 +67,12 @@ std::vector<Measure> PlacedAndTimes() {
       {"gpus allocated at most", [](Run run) { return Percent(run.report.allocation_ratio); }},
       {"utilization, mean",
        [ended](Run run) { return ended(run) ? Percent(run.report.utilization_mean) : kNothing; }},
-      {"wait, mean", [](Run run) { return Time(run.report.wait_s, &sim::Distribution::mean); }},
-      {"wait, p95", [](Run run) { return Time(run.report.wait_s, &sim::Distribution::p95); }},
+      {"wait, mean", [](Run run) { return TimeText(run.report.wait_s, &sim::Distribution::mean); }},
+      {"wait, p95", [](Run run) { return TimeText(run.report.wait_s, &sim::Distribution::p95); }},
       {"completion, mean",
-       [](Run run) { return Time(run.report.jct_s, &sim::Distribution::mean); }},
-      {"completion, p95", [](Run run) { return Time(run.report.jct_s, &sim::Distribution::p95); }},
+       [](Run run) { return TimeText(run.report.jct_s, &sim::Distribution::mean); }},
+      {"completion, p95",
+       [](Run run) { return TimeText(run.report.jct_s, &sim::Distribution::p95); }},
       {"makespan",
        [ended](Run run) { return ended(run) ? Lasting(run.report.makespan_s) : kNothing; }}};
 }

@@ -30,6 +30,14 @@ constexpr std::array<Unit, 4> kSizeUnits = {{
     {"B", 1},
 }};
 
+// Kubernetes' suffixes of the same.
+constexpr std::array<Unit, 4> kBinarySuffixes = {{
+    {"Ti", int64_t{1} << 40U},
+    {"Gi", int64_t{1} << 30U},
+    {"Mi", int64_t{1} << 20U},
+    {"Ki", int64_t{1} << 10U},
+}};
+
 bool Digit(char c) { return c >= '0' && c <= '9'; }
 
 // Takes a number and then a unit from the front of `text`.
@@ -93,7 +101,8 @@ std::optional<int64_t> ParseSize(std::string_view text) {
       text.find_first_of("0123456789", unit) != std::string_view::npos) {
     return std::nullopt;
   }
-  return ParseTerms(text, kSizeUnits);
+  const std::optional<int64_t> size = ParseTerms(text, kSizeUnits);
+  return size ? size : ParseTerms(text, kBinarySuffixes);
 }
 
 std::string FormatSize(int64_t bytes) {

@@ -32,7 +32,7 @@ std::vector<Error> ReadFields(std::string_view text, const std::string& file_nam
   FieldReader reader(file_name, file.fields);
   reader.Read(root);
   // Only values that are each right can contradict each other.
-  if (reader.ok()) reader.Refuse(file.contradictions());
+  if (reader.ok()) reader.Refuse(file.contradictions(), file.notes);
   return reader.Faults();
 }
 

@@ -20,6 +20,7 @@ struct FieldFile {
   std::function<std::vector<Contradiction>()> contradictions = [] {
     return std::vector<Contradiction>{};
   };
+  std::vector<std::string>* notes = nullptr;  // for doubts; null: there are none
   std::size_t max_bytes = std::size_t{1} << 20U;
 };
 

@@ -70,14 +70,26 @@ void FieldReader::Named(const TextRule& names, Elements* entries) {
   const YamlNode* map = scopes_.back().node;
   scopes_.back().open = true;
   if (map == nullptr) return;
-  bool defaults = true;  // nothing was added yet
+  std::map<std::string, const YamlEntry*> added;
   for (const YamlEntry& entry : map->entries) {
     if (Knows(entry.key) || entry.first_line > 0) continue;
     if (names.accepts(entry.key)) {
-      if (std::exchange(defaults, false)) entries->Clear();
+      const std::string name = names.canonical == nullptr ? entry.key : names.canonical(entry.key);
+      const auto [first, is_new] = added.try_emplace(name, &entry);
+      if (!is_new) {
+        Refuse(PathOf(entry.key), entry.mark,
+               "expected " + name + " once, found it again (first as " + first->second->key +
+                   " on line " + std::to_string(first->second->mark.line) + ")");
+        continue;
+      }
+      if (added.size() == 1) entries->Clear();
       scopes_.back().element = &entry.value;
-      entries->Add(entry.key, this);
+      entries->Add(name, this);
     } else if (Admits(entry.mark)) {
+      if (const std::string_view answer = AnswerTo(entry.key); !answer.empty()) {
+        Refuse(PathOf(entry.key), entry.mark, std::string(answer));
+        continue;
+      }
       const auto near = NearestWord(entry.key, scopes_.back().known);
       Refuse(PathOf(entry.key), entry.mark,
              "expected " + std::string(names.expected) + ", found " + Quoted(entry.key) +
@@ -157,7 +169,8 @@ const std::string* FieldReader::TextOf(const std::string& path, const TextRule& 
 void FieldReader::Text(const FieldInfo& info, const TextRule& rule, std::string* value) {
   const YamlNode* node = TakeOrNeed(info, rule.accepts(*value), std::string(rule.expected));
   if (node == nullptr) return;
-  if (const std::string* text = TextOf(PathOf(info.name), rule, *node)) *value = *text;
+  const std::string* text = TextOf(PathOf(info.name), rule, *node);
+  if (text != nullptr) *value = rule.canonical == nullptr ? *text : rule.canonical(*text);
 }
 
 void FieldReader::TextList(const FieldInfo& info, const TextRule& rule,
@@ -238,6 +251,8 @@ void FieldReader::Choice(const FieldInfo& info, const Words& words, std::size_t*
   if (node == nullptr) return;
   std::string_view word = node->text;
   const Scope& scope = scopes_.back();
+  if (const std::string_view answer = AnswerTo(word); !answer.empty())
+    return Refuse(PathOf(info.name), node->mark, std::string(answer));
   for (const OtherName& other : scope.other_names) {
     const bool ours = std::find(words.begin(), words.end(), other.ours) != words.end();
     if (word != other.theirs || !ours) continue;
@@ -311,17 +326,27 @@ void FieldReader::RefuseOddKeys(const std::vector<YamlEntry>& entries) {
   }
 }
 
+std::string_view FieldReader::AnswerTo(std::string_view word) const {
+  for (const OtherName& other : scopes_.back().other_names) {
+    if (word == other.theirs && !other.answer.empty()) return other.answer;
+  }
+  return {};
+}
+
 // A word like it here, or the same word elsewhere, or all words that are known here.
 std::string FieldReader::Advice(const std::string& key) const {
   const Scope& scope = scopes_.back();
+  if (const std::string_view answer = AnswerTo(key); !answer.empty()) return std::string(answer);
   if (const auto near = NearestWord(key, scope.known)) return "did you mean " + *near + "?";
   for (const std::string& path : ListFields(fields_)) {
+    if (path == key) return "it belongs at the top of the file";
     if (path.substr(path.rfind('.') + 1) == key) return "did you mean " + path + "?";
   }
   return "expected " + Listed(scope.known, " or ");
 }
 
-void FieldReader::Refuse(const std::vector<Contradiction>& contradictions) {
+void FieldReader::Refuse(const std::vector<Contradiction>& contradictions,
+                         std::vector<std::string>* notes) {
   for (const Contradiction& contradiction : contradictions) {
     // The field itself may be missing: its section, then, or the top of the file.
     std::string path = contradiction.field;
@@ -329,7 +354,12 @@ void FieldReader::Refuse(const std::vector<Contradiction>& contradictions) {
       const std::size_t last = path.find_last_of(".[");
       path.erase(last == std::string::npos ? 0 : last);
     }
-    Refuse(contradiction.field, path.empty() ? Mark{} : marks_.at(path), contradiction.message);
+    const Mark mark = path.empty() ? Mark{} : marks_.at(path);
+    if (contradiction.doubt) {
+      Note(contradiction.field, mark, contradiction.message, notes);
+    } else {
+      Refuse(contradiction.field, mark, contradiction.message);
+    }
   }
 }
 

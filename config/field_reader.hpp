@@ -22,7 +22,7 @@ class FieldReader : public FieldVisitor {
       : file_name_(file_name), fields_(fields) {}
 
   void Read(const YamlNode& root);
-  void Refuse(const std::vector<Contradiction>& contradictions);
+  void Refuse(const std::vector<Contradiction>& contradictions, std::vector<std::string>* notes);
   // In the order of the file: the first kMostFaults, and one that counts the others.
   std::vector<cluster::Error> Faults() const;
   bool ok() const { return faults_.empty(); }
@@ -73,6 +73,7 @@ class FieldReader : public FieldVisitor {
   const std::string* TextOf(const std::string& path, const TextRule& rule, const YamlNode& node);
   bool Knows(const std::string& key) const;
   void RefuseOddKeys(const std::vector<YamlEntry>& entries);
+  std::string_view AnswerTo(std::string_view word) const;  // OtherName::answer; empty: none
   std::string Advice(const std::string& key) const;
   void Expected(const std::string& path, const std::string& expected, const YamlNode& found);
   // Whether a fault there is one of the first; if not, it is counted.

@@ -3,7 +3,6 @@
 //
 //   void VisitQueue(Queue* queue, FieldVisitor* visitor) {
 //     visitor->Text({"name", "What PodGroups call it."}, kQueueName, &queue->name);
-//     visitor->Whole({"weight", "Its part of what is idle."}, {0, 1000}, &queue->weight);
 //     SectionList(visitor, {"children", "Queues below it."}, &queue->children, VisitQueue);
 //   }
 //
@@ -11,7 +10,7 @@
 // that the field must be given wherever its section is. Tables may hold themselves, by way of a
 // list or of free names.
 //
-// Owner of a visitor: one visit of a table, on one thread.
+// A visitor is for one visit of a table, on one thread.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "cluster/units.hpp"
+#include "config/contradiction.hpp"
 
 namespace muster::config {
 
@@ -46,6 +46,8 @@ struct TextRule {
   // What is wrong with a text that is not accepted, where more can be said; null: nothing.
   std::string (*wrong)(std::string_view text) = nullptr;
   bool numbers = false;  // a number without quotes is taken as it is written
+  // Of an accepted text: how it is written here; null: as it is.
+  std::string (*canonical)(std::string_view text) = nullptr;
 };
 // An amount with a way to write it of its own.
 struct AmountRule {
@@ -55,10 +57,12 @@ struct AmountRule {
 };
 // The words of an enumeration, in the order of its enumerators.
 using Words = std::vector<std::string_view>;
-// What other systems call a field or a word, and what it is called here.
+// What other systems call a field or a word, and what it is called here; or, where nothing here is
+// the same, the answer to those who write it.
 struct OtherName {
   std::string_view theirs;
   std::string_view ours;
+  std::string_view answer = {};
 };
 
 class FieldVisitor;
@@ -139,12 +143,5 @@ inline void VisitHead(FieldVisitor* visitor, std::string_view name, std::string_
 }
 
 using FieldTable = std::function<void(FieldVisitor*)>;
-
-// What is wrong between fields that are each right: the field to change ("queues[2].limit") and
-// what is expected of it.
-struct Contradiction {
-  std::string field;
-  std::string message;
-};
 
 }  // namespace muster::config

@@ -45,6 +45,7 @@ PolicyReading ReadPolicy(std::string_view text, const std::string& file_name) {
     reading.compared = true;
     return FindContradictions(policy);
   };
+  file.notes = &policy.notes;
   file.max_bytes = kMaxPolicyBytes;
   reading.faults = ReadFields(text, file_name, file);
   policy.engine.bind_hold_timeout = cluster::Duration(policy.extender.http_timeout.value() * 4 / 5);

@@ -6,6 +6,8 @@
 #include "config/amounts.hpp"
 #include "config/dns_names.hpp"
 #include "config/elements.hpp"
+#include "config/other_words.hpp"
+#include "config/queue_amounts.hpp"
 #include "config/yaml_text.hpp"
 
 namespace muster::config {
@@ -15,51 +17,9 @@ using queues::Resource;
 
 namespace {
 
-constexpr int64_t kMebibyte = int64_t{1} << 20U;
 constexpr int64_t kNoCap = 2'147'483'647;
 constexpr int64_t kMostSeconds = 720 * 3600;
 constexpr int64_t kMostCount = 1000;
-
-bool IsMemory(const Resource& resource) {
-  return resource.kind == Resource::Kind::kMemory || resource.kind == Resource::Kind::kGpuMemory;
-}
-
-// "64" or "0.5", in thousandths.
-std::optional<int64_t> ParseThousandths(std::string_view text) {
-  const std::size_t point = text.find('.');
-  const std::optional<int64_t> whole = ParseWhole(text.substr(0, point));
-  if (!whole || *whole > queues::kMostAmount / 1000) return std::nullopt;
-  int64_t amount = *whole * 1000;
-  if (point == std::string_view::npos) return amount;
-  const std::string_view digits = text.substr(point + 1);
-  const bool fine = !digits.empty() && digits.size() <= 3 &&
-                    digits.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!fine) return std::nullopt;
-  int64_t unit = 100;
-  for (const char digit : digits) {
-    amount += (digit - '0') * unit;
-    unit /= 10;
-  }
-  return amount;
-}
-
-std::string FormatThousandths(int64_t amount) {
-  return queues::ShowAmount({Resource::Kind::kGpu}, amount);
-}
-
-std::optional<int64_t> ParseMemory(std::string_view text) {
-  const std::optional<int64_t> bytes = ParseSize(text);
-  if (!bytes || *bytes % kMebibyte != 0) return std::nullopt;
-  return *bytes / kMebibyte;
-}
-
-std::string FormatMemory(int64_t mebibytes) { return FormatSize(mebibytes * kMebibyte); }
-
-constexpr AmountRule kThousandths{
-    "an amount such as 64 or 0.5, with three digits at most after the "
-    "point",
-    ParseThousandths, FormatThousandths};
-constexpr AmountRule kMemory{"a size in whole MiB, such as 512GiB", ParseMemory, FormatMemory};
 
 std::optional<int64_t> ParseWeight(std::string_view text) {
   const std::optional<int64_t> weight = ParseWhole(text);
@@ -68,15 +28,8 @@ std::optional<int64_t> ParseWeight(std::string_view text) {
 std::string FormatWeight(int64_t weight) { return std::to_string(weight); }
 constexpr AmountRule kWeight{"a whole number from 0 to 1000000", ParseWeight, FormatWeight};
 
-bool IsResource(std::string_view text) { return queues::ParseResource(text).has_value(); }
-constexpr TextRule kResource{"gpu, gpu/MODEL (such as gpu/h100), gpuMemory, cpu or memory",
-                             IsResource};
 constexpr TextRule kQueueName{"the name of a queue (lower-case letters, digits, '-' and '.')",
                               IsDnsSubdomain};
-bool IsModel(std::string_view text) {
-  return text.empty() || IsResource("gpu/" + std::string(text));
-}
-constexpr TextRule kModel{"a word of a GPU's name in lower case, such as h100", IsModel};
 bool IsParent(std::string_view text) { return text.empty() || IsDnsSubdomain(text); }
 constexpr TextRule kParent{"the name of a queue", IsParent};
 constexpr TextRule kNamespaceName{"a Kubernetes namespace", IsDnsLabel};
@@ -143,13 +96,10 @@ class ResourceElements : public Elements {
   }
   void VisitSample(const std::string& name, FieldVisitor* visitor) override {
     int64_t amount = 0;
-    visitor->Amount({name, ""}, kThousandths, &amount);
+    visitor->Amount({name, ""}, RuleOf({}), &amount);
   }
 
  private:
-  static const AmountRule& RuleOf(const Resource& resource) {
-    return IsMemory(resource) ? kMemory : kThousandths;
-  }
   Map& map_;
 };
 
@@ -181,7 +131,10 @@ template <typename Value, int64_t kAbsent>
 void VisitAmounts(FieldVisitor* visitor, const FieldInfo& info,
                   queues::PerResource<Value, kAbsent>* amounts) {
   ResourceElements<queues::PerResource<Value, kAbsent>, Value> elements(amounts);
-  visitor->Section(info, [&] { visitor->Named(kResource, &elements); });
+  visitor->Section(info, [&] {
+    visitor->OtherNames(OtherWordsOfAmounts(), nullptr);
+    visitor->Named(kResource, &elements);
+  });
 }
 
 void VisitLabels(cluster::Labels* labels, FieldVisitor* visitor) {
@@ -205,7 +158,11 @@ void VisitNamespaces(QueueSpec* queue, std::vector<std::string>* notes, FieldVis
       });
   visitor->OtherSection(
       {"namespaceSelector", "is namespaces.selector here"},
-      [&] { VisitLabels(&selector.match_labels, visitor); }, notes);
+      [&] {
+        visitor->OtherNames(OtherWordsOfSelectors(), notes);
+        VisitLabels(&selector.match_labels, visitor);
+      },
+      notes);
   queue->selector.reset();
   if (!selector.match_labels.empty()) queue->selector = std::move(selector);
 }
@@ -243,6 +200,7 @@ void VisitGuarantee(QueueSpec* queue, FieldVisitor* visitor) {
                      "Nodes that it can have as a whole, within gpu: gangs that it could not have\n"
                      "evicted are kept off so many, however scattered what else is free."},
                     &queue->shapes, VisitShape);
+        visitor->OtherNames(OtherWordsOfAmounts(), nullptr);
         visitor->Named(kResource, &elements);
       });
 }
@@ -299,7 +257,8 @@ std::string FormatInheritedCount(int64_t value) {
 constexpr AmountRule kInheritedCount{"a whole number from 0 to 1000, or inherit",
                                      ParseInheritedCount, FormatInheritedCount};
 
-void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
+void VisitPreemption(queues::PreemptionSpec* says, std::vector<std::string>* notes,
+                     FieldVisitor* visitor) {
   const auto min_runtime = [&] {
     visitor->Amount({"preempt", ""}, kInheritedDuration, &says->min_runtime_preempt);
     visitor->Amount({"reclaim", ""}, kInheritedDuration, &says->min_runtime_reclaim);
@@ -310,6 +269,7 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
        "time or members beyond their minimum. inherit: as the queue above says; at the root\n"
        "lower-priority, guarantee, 0s, 0s, 0s, 2, 4, requeue and 5m."},
       [&] {
+        visitor->OtherNames(OtherWordsOfPreemption(), notes);
         Enumeration(visitor, {"withinQueue", "Of the same queue."},
                     {"inherit", "never", "lower-priority"}, &says->within_queue);
         Enumeration(visitor,
@@ -435,24 +395,7 @@ void VisitOrder(QueueSpec* queue, FieldVisitor* visitor) {
 }
 
 void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
-  visitor->OtherNames({{"nominalQuota", "guarantee"},
-                       {"quota", "guarantee"},
-                       {"deserved", "guarantee"},
-                       {"min", "guarantee"},
-                       {"lendingLimit", "lend"},
-                       {"capability", "limit"},
-                       {"max", "limit"},
-                       {"overQuotaWeight", "weight"},
-                       {"shared-weight", "weight"},
-                       {"TRESBillingWeights", "resourceWeights"},
-                       {"usageHalfLifeTime", "usageHalfLife"},
-                       {"PriorityDecayHalfLife", "usageHalfLife"},
-                       {"BestEffortFIFO", "fifo"},
-                       {"StrictFIFO", "strict-fifo"},
-                       {"LocalQueue", "namespace"},
-                       {"Hold", "hold"},
-                       {"HoldAndDrain", "drain"}},
-                      notes);
+  visitor->OtherNames(OtherWordsOfQueues(), notes);
   visitor->Text({"name", "What gangs call it: muster.dev/queue: NAME. root: the one above all."},
                 kQueueName, &queue->name);
   visitor->Text({"parent", "The queue above it. Empty: root."}, kParent, &queue->parent);
@@ -475,7 +418,7 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
        "open. hold: no gang is started, those that run go on. drain: as hold, and they get\n"
        "no members beyond their minimum."},
       {"open", "hold", "drain"}, &queue->state);
-  VisitPreemption(&queue->preemption, visitor);
+  VisitPreemption(&queue->preemption, notes, visitor);
   queues::PreemptionSpec& says = queue->preemption;
   const auto other = [&](std::string_view theirs, std::string_view help, int64_t* value) {
     visitor->OtherAmount({theirs, help}, kInheritedDuration, value, notes);
@@ -488,6 +431,27 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// A gang of such a namespace that names no queue is in none.
+void DoubtSharedNamespaces(const std::vector<QueueSpec>& queues,
+                           std::vector<Contradiction>* found) {
+  const auto above_others = [&](const QueueSpec& queue) {
+    return std::any_of(queues.begin(), queues.end(),
+                       [&](const QueueSpec& other) { return other.parent == queue.name; });
+  };
+  std::map<std::string, std::string> first;
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    if (above_others(queues[i])) continue;
+    for (const std::string& ns : queues[i].namespaces) {
+      const auto [known, is_new] = first.emplace(ns, queues[i].name);
+      if (is_new || known->second == queues[i].name) continue;
+      found->push_back({"queues[" + std::to_string(i) + "].namespaces.names",
+                        "namespace " + ns + " is in queue " + known->second +
+                            " too: gangs of it that name none with muster.dev/queue are Forbidden",
+                        true});
+    }
+  }
 }
 
 }  // namespace
@@ -512,6 +476,7 @@ void FindQueueContradictions(const std::vector<QueueSpec>& queues,
   };
   for (queues::Fault& fault : queues::FindFaults(queues))
     found->push_back({field(fault.queue, fault.field), std::move(fault.message)});
+  DoubtSharedNamespaces(queues, found);
   for (std::size_t i = 0; i < queues.size(); ++i) {
     for (const std::string& ns : queues[i].namespaces) {
       const bool listed = namespaces.allow.empty() || Has(namespaces.allow, ns);

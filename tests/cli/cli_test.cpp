@@ -362,6 +362,24 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
   CHECK(Run({"check-policy", folder.File("absent.yaml")}).status == kExitFailed);
 }
 
+TEST_CASE("check-policy says which amounts nodes cannot give", "[cli]") {
+  const TempFolder folder;
+  const std::string file = folder.File("policy.yaml");
+  std::ofstream(file) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\nqueues:\n"
+                      << "- name: a\n  guarantee: {gpu: 16, shapes: [{wholeNodes: 3}]}\n"
+                      << "- name: b\n  guarantee: {gpu: 17, gpu/b200: 8}\n"
+                      << "  limit: {gpu/a10: 4, gpu: 100}\n";
+  const CliRun run = Run({"check-policy", file, "--nodes", "2x8"});
+  CHECK(run.status == kExitOk);
+  CHECK(run.out == file + ": fine\n");
+  CHECK(run.err ==
+        file + ": queues[0].guarantee.shapes[0]: 3 whole nodes are more than there are, 2\n" +
+            file + ": queues[1].guarantee.gpu: 17 is more than all nodes have, 16\n" + file +
+            ": queues[1].guarantee.gpu/b200: no node has a GPU of that model\n" + file +
+            ": queues[1].limit.gpu/a10: no node has a GPU of that model\n");
+  CHECK(Run({"check-policy", file, "--nodes", folder.File("absent.yaml")}).status == kExitFailed);
+}
+
 TEST_CASE("check-policy reads standard input, and the policy in a ConfigMap", "[cli]") {
   std::istringstream text(
       "kind: ConfigMap\napiVersion: v1\ndata:\n  policy.yaml: |\n"

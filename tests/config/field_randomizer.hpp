@@ -78,7 +78,7 @@ class FieldRandomizer : public FieldVisitor {
       for (int64_t left = Between(1, 4); left > 0; --left) {
         text += kPieces[Between(0, std::size(kPieces) - 1)];
       }
-      if (rule.accepts(text)) return text;
+      if (rule.accepts(text)) return rule.canonical == nullptr ? text : rule.canonical(text);
     }
   }
 

@@ -1,4 +1,5 @@
 // `queues` in a policy: the words, other systems' words, and what is wrong with them, by place.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -103,13 +104,13 @@ TEST_CASE("a guarantee has shapes, in whole nodes", "[config][queues][R14]") {
   guarantee:
     gpu: 64
     shapes:
-    - {wholeNodes: 0, model: H100}
+    - {wholeNodes: 0, model: H/100}
     - {model: h100, nodes: 3}
   lend: {shapes: []}
 )") == "p:8:20: queues[0].guarantee.shapes[0].wholeNodes: expected a whole number from 1 to "
        "100000, found \"0\"\n"
-       "p:8:30: queues[0].guarantee.shapes[0].model: expected a word of a GPU's name in lower "
-       "case, such as h100, found \"H100\"\n"
+       "p:8:30: queues[0].guarantee.shapes[0].model: expected a word of a GPU's name, such as "
+       "h100, found \"H/100\"\n"
        "p:9:7: queues[0].guarantee.shapes[1].wholeNodes: expected a whole number from 1 to "
        "100000, found nothing\n"
        "p:9:21: queues[0].guarantee.shapes[1].nodes: unknown field, did you mean "
@@ -173,6 +174,85 @@ TEST_CASE("other systems' words are taken, and said in ours", "[config][queues]"
         Queues("queues: [{name: a, guarantee: {gpu/h100: 8}, limit: {gpu: 12}}]\n"));
 }
 
+TEST_CASE("amounts may be said as Kubernetes does, and models as nodes' labels do",
+          "[config][queues]") {
+  const std::vector<QueueSpec> queues = Queues(R"(queues:
+- name: a
+  guarantee: {nvidia.com/gpu: "8", gpu/NVIDIA-H100-80GB-HBM3: 4, cpu: 9500m, memory: 36Gi}
+  limit: {gpu/Tesla_V100: 2, gpuMemory: 1Ti}
+)");
+  const Resource h100{Resource::Kind::kGpuModel, "nvidia-h100-80gb-hbm3"};
+  CHECK(queues[0].guarantee == queues::Amounts{{kGpu, Amount(8'000)},
+                                               {h100, Amount(4'000)},
+                                               {{Resource::Kind::kCpu}, Amount(9'500)},
+                                               {{Resource::Kind::kMemory}, Amount(36 * 1024)}});
+  CHECK(queues[0].limit == queues::Limits{{{Resource::Kind::kGpuModel, "tesla-v100"}, Limit(2'000)},
+                                          {{Resource::Kind::kGpuMemory}, Limit(1024 * 1024)}});
+  CHECK(Faults("queues:\n- {name: a, guarantee: {gpu: 1, nvidia.com/gpu: 2, gpu/H100: 1, "
+               "gpu/h100: 2, memory: 64G}}\n") ==
+        "p:4:33: queues[0].guarantee.nvidia.com/gpu: expected gpu once, found it again (first as "
+        "gpu on line 4)\n"
+        "p:4:65: queues[0].guarantee.gpu/h100: expected gpu/h100 once, found it again (first as "
+        "gpu/H100 on line 4)\n"
+        "p:4:86: queues[0].guarantee.memory: expected a size in whole MiB, such as 512GiB or "
+        "512Gi, found \"64G\"\n");
+}
+
+TEST_CASE("words of other systems that nothing here is the same as are answered",
+          "[config][queues]") {
+  const auto answer = [](const std::string& field) {
+    const std::string faults = Faults("queues:\n- name: a\n  " + field + "\n");
+    CHECK(std::count(faults.begin(), faults.end(), '\n') == 1);
+    return faults.substr(faults.find("unknown field"));
+  };
+  CHECK_THAT(answer("queues: [{name: b}]"), Catch::Contains("parent: NAME"));
+  CHECK_THAT(answer("children: []"), Catch::Contains("parent: NAME"));
+  CHECK_THAT(answer("resources: {gpu: {quota: 8}}"), Catch::Contains("guarantee: {gpu: 8}"));
+  CHECK_THAT(answer("resourceGroups: []"), Catch::Contains("guarantee: {gpu: 8}"));
+  CHECK_THAT(answer("priority: 100"), Catch::Contains("queues have no priority here"));
+  CHECK_THAT(answer("reclaimable: false"), Catch::Contains("beyond its guarantee"));
+  CHECK_THAT(answer("submitacl: '*'"), Catch::Contains("namespaces"));
+  CHECK_THAT(answer("maxapplications: 4"), Catch::Contains("limit says how much"));
+  CHECK_THAT(answer("preemption: {borrowWithinCohort: {policy: Never}}"),
+             Catch::Contains("reclaim: fair-share"));
+  CHECK_THAT(answer("namespaceSelector: {matchExpressions: []}"),
+             Catch::Contains("only matchLabels"));
+  CHECK_THAT(Faults("queues:\n- {name: a, limit: {pods: 5}, guarantee: {resource: {cpu: 1}}}\n"),
+             Catch::Contains("limit.pods: pods are not counted here") &&
+                 Catch::Contains("guarantee.resource: amounts are said directly"));
+  CHECK_THAT(answer("placement: {}"), Catch::Contains("it belongs at the top of the file"));
+  CHECK_THAT(Faults("queues:\n- {name: a, preemption: {withinClusterQueue: "
+                    "LowerOrNewerEqualPriority}}\n"),
+             Catch::Contains("lower-priority"));
+  const std::vector<QueueSpec> queues = Queues(R"(queues:
+- {name: all, guarantee: {gpu: 8}}
+- name: a
+  cohort: all
+  queueingStrategy: StrictFIFO
+  stopPolicy: HoldAndDrain
+  preemption: {withinClusterQueue: LowerPriority, reclaimWithinCohort: Any}
+  guaranteed: {gpu: 8}
+  max: {gpu: 16}
+)");
+  CHECK(queues[1] == QueueSpec{.name = "a",
+                               .parent = "all",
+                               .guarantee = {{kGpu, Amount(8'000)}},
+                               .limit = {{kGpu, Limit(16'000)}},
+                               .order = queues::Order::kStrictFifo,
+                               .state = queues::QueueState::kDrain,
+                               .preemption = {.within_queue = queues::WithinQueue::kLowerPriority,
+                                              .reclaim = queues::Reclaim::kGuarantee}});
+}
+
+TEST_CASE("a namespace in the lists of several queues is doubted", "[config][queues]") {
+  CHECK(Notes(R"(queues:
+- {name: all, namespaces: {names: [lab, prod]}}
+- {name: a, parent: all, namespaces: {names: [lab]}}
+- {name: b, parent: all, namespaces: {names: [prod, lab]}}
+)") == "p:6:46: queues[2].namespaces.names: namespace lab is in queue a too: gangs of it that name "
+       "none with muster.dev/queue are Forbidden\n");
+}
+
 TEST_CASE("what is wrong with queues is told with its place, all at once", "[config][queues]") {
   CHECK(Faults(R"(queues:
 - name: a
@@ -183,9 +263,9 @@ TEST_CASE("what is wrong with queues is told with its place, all at once", "[con
 )") == "p:5:23: queues[0].guarantee.gpus: expected gpu, gpu/MODEL (such as gpu/h100), gpuMemory, "
        "cpu or memory, found \"gpus\"\n"
        "p:5:37: queues[0].guarantee.cpu: expected an amount such as 64 or 0.5, with three digits "
-       "at most after the point, found \"-1\"\n"
-       "p:5:49: queues[0].guarantee.memory: expected a size in whole MiB, such as 512GiB, found "
-       "\"12\"\n"
+       "at most after the point, or 500m, found \"-1\"\n"
+       "p:5:49: queues[0].guarantee.memory: expected a size in whole MiB, such as 512GiB or "
+       "512Gi, found \"12\"\n"
        "p:6:3: queues[0].parents: unknown field, did you mean parent?\n"
        "p:7:3: queues[0].guarantees: unknown field, did you mean guarantee?\n"
        "p:8:3: queues[1].name: expected the name of a queue (lower-case letters, digits, '-' and "

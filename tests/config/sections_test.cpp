@@ -73,9 +73,9 @@ TEST_CASE("what is wrong inside lists and maps is told by place and path", "[con
       {"queues: {r: {lead: a, children: [{lead: a, limt: 1}]}}\n",
        "t:1:44: queues.r.children[0].limt: unknown field, did you mean limit?"},
       {"queues: {r: {lead: a, grid: 1}}\n",
-       "t:1:23: queues.r.grid: unknown field, did you mean grid?"},
+       "t:1:23: queues.r.grid: unknown field, it belongs at the top of the file"},
       {"queues: {r: {lead: a, queues: 1}}\n",
-       "t:1:23: queues.r.queues: unknown field, did you mean queues?"},
+       "t:1:23: queues.r.queues: unknown field, it belongs at the top of the file"},
       {"grid: [[]]\nlead: a\n", "t:2:1: lead: unknown field, did you mean queues.*.lead?"},
       // Each key once.
       {"queues:\n  r: {lead: a}\n  r: {lead: b}\n",
