@@ -3,37 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/utf8.hpp"
+
 namespace muster::cli {
 namespace {
 
 constexpr std::size_t kLeastLastColumn = 20;
 
-// Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
-std::size_t SequenceLength(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U) return 0;
-  }
-  return length;
-}
-
 // ECMA-48, "select graphic rendition".
 std::string Coloured(const std::string& cell, std::string_view colour) {
   if (colour.empty()) return cell;
   return "\x1b[" + std::string(colour) + "m" + cell + "\x1b[0m";
-}
-
-bool IsControl(std::string_view sequence) {
-  const auto lead = static_cast<unsigned char>(sequence.front());
-  if (sequence.size() == 1) return lead < 0x20 || lead == 0x7f;
-  // U+0080 to U+009F: the second set of control characters.
-  return lead == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0;
 }
 
 }  // namespace
@@ -42,8 +22,8 @@ std::string Printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
-    if (length == 0 || IsControl(text.substr(0, length))) {
+    const std::size_t length = cluster::CharacterLength(text);
+    if (length == 0 || cluster::IsHidden(text.substr(0, length))) {
       out += '?';
     } else {
       out += text.substr(0, length);
@@ -62,7 +42,8 @@ std::size_t DisplayWidth(std::string_view text) {
 std::string Cut(const std::string& text, std::size_t width) {
   if (DisplayWidth(text) <= width || width == 0) return text;
   std::size_t end = 0;
-  for (std::size_t left = width - 1; left > 0; --left) end += SequenceLength(text.substr(end));
+  for (std::size_t left = width - 1; left > 0; --left)
+    end += cluster::CharacterLength(text.substr(end));
   const std::size_t last = text.find_last_not_of(' ', end == 0 ? 0 : end - 1);
   return text.substr(0, last == std::string::npos ? 0 : last + 1) + "…";
 }

@@ -138,43 +138,52 @@ http::Response FailedAnswer(const Error& error) {
   return response;
 }
 
+// Nothing is answered to a page in a browser that may be another site's.
+void ApiHandlers::Guard(http::Server& server, const std::string& method, const std::string& path,
+                        http::Handler answer) const {
+  server.Handle(method, path, [this, answer = std::move(answer)](const http::Request& request) {
+    const Status may = ports_.access.MayCall(CallerOf(request));
+    return may.ok() ? answer(request) : FailedAnswer(may.error());
+  });
+}
+
 void ApiHandlers::Mount(http::Server& server) {
   server.Handle("GET", "/healthz", [](const http::Request&) { return Text("ok\n"); });
   server.Handle("GET", "/readyz", [this](const http::Request&) { return Ready(); });
-  server.Handle("GET", "/metrics", [this](const http::Request&) {
+  Guard(server, "GET", "/metrics", [this](const http::Request&) {
     http::Response page = Text(ports_.metrics() + QueueMetrics(ports_.scheduler.Queues()));
     page.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return page;
   });
-  server.Handle("GET", "/v1/gangs", [this](const http::Request& r) { return Gangs(r); });
-  server.Handle("GET", "/v1/gangs/*", [this](const http::Request& r) { return Gang(r); });
+  Guard(server, "GET", "/v1/gangs", [this](const http::Request& r) { return Gangs(r); });
+  Guard(server, "GET", "/v1/gangs/*", [this](const http::Request& r) { return Gang(r); });
   MountList(server, "queues",
             [this](const http::Request&) { return Json(QueuesJson(ports_.scheduler.Queues())); });
   MountList(server, "nodes", [this](const http::Request&) {
     return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
   });
-  server.Handle("GET", "/v1/nodes/*", [this](const http::Request& r) { return Links(r); });
+  Guard(server, "GET", "/v1/nodes/*", [this](const http::Request& r) { return Links(r); });
   MountList(server, "topology", [this](const http::Request& r) { return Fabric(r); });
   MountList(server, "policy", [this](const http::Request&) {
     http::Response page = Text(ports_.policy());
     page.content_type = "application/yaml";
     return page;
   });
-  server.Handle("POST", "/v1/whatif", [this](const http::Request& r) { return WhatIf(r); });
+  Guard(server, "POST", "/v1/whatif", [this](const http::Request& r) { return WhatIf(r); });
   if (ports_.cluster == nullptr) return;
-  server.Handle("POST", "/v1/manifests", [this](const http::Request& r) { return Create(r); });
-  server.Handle("GET", "/v1/objects/*", [this](const http::Request& r) { return List(r); });
-  server.Handle("DELETE", "/v1/objects/*", [this](const http::Request& r) { return Delete(r); });
+  Guard(server, "POST", "/v1/manifests", [this](const http::Request& r) { return Create(r); });
+  Guard(server, "GET", "/v1/objects/*", [this](const http::Request& r) { return List(r); });
+  Guard(server, "DELETE", "/v1/objects/*", [this](const http::Request& r) { return Delete(r); });
 }
 
 // A page of the whole cluster, named as the resource that its readers may list.
 void ApiHandlers::MountList(http::Server& server, const std::string& resource,
                             http::Handler answer) const {
-  server.Handle("GET", "/v1/" + resource,
-                [this, resource, answer = std::move(answer)](const http::Request& request) {
-                  const Status may = ports_.access.MayRead(CallerOf(request), ToList(resource));
-                  return may.ok() ? answer(request) : FailedAnswer(may.error());
-                });
+  Guard(server, "GET", "/v1/" + resource,
+        [this, resource, answer = std::move(answer)](const http::Request& request) {
+          const Status may = ports_.access.MayRead(CallerOf(request), ToList(resource));
+          return may.ok() ? answer(request) : FailedAnswer(may.error());
+        });
 }
 
 http::Response ApiHandlers::Ready() const {
@@ -270,6 +279,7 @@ http::Response ApiHandlers::WhatIf(const http::Request& request) {
 }
 
 http::Response ApiHandlers::Create(const http::Request& request) const {
+  if (const Status says = SaysJsonOrYaml(request); !says.ok()) return FailedAnswer(says.error());
   const auto name = request.query.find("name");
   const std::string file =
       name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);

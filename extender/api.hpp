@@ -57,6 +57,8 @@ class ApiHandlers {
   void Mount(http::Server& server);
 
  private:
+  void Guard(http::Server& server, const std::string& method, const std::string& path,
+             http::Handler answer) const;
   void MountList(http::Server& server, const std::string& resource, http::Handler answer) const;
   http::Response Ready() const;
   http::Response Links(const http::Request& request) const;

@@ -1,6 +1,11 @@
 #include "extender/caller_access.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <string_view>
 
@@ -45,8 +50,60 @@ std::string TokenOf(const http::Request& request) {
   return std::string(token);
 }
 
+// What proxies say of those for whom they send it.
+constexpr std::array<std::string_view, 10> kForwarding = {"forwarded",
+                                                          "x-forwarded-for",
+                                                          "x-forwarded-host",
+                                                          "x-forwarded-proto",
+                                                          "x-real-ip",
+                                                          "x-client-ip",
+                                                          "x-original-forwarded-for",
+                                                          "x-envoy-external-address",
+                                                          "true-client-ip",
+                                                          "via"};
+
+std::string OwnName() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return {};
+  return http::LowerCase(name.data());
+}
+
+bool IsAddress(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> address{};
+  return inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+}
+
+// "localhost:8080", "[::1]:8080", "10.0.0.1", "node-1.example.com": without the port.
+std::string WithoutPort(std::string_view host) {
+  if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
+  return http::LowerCase(host.substr(0, host.find(':')));
+}
+
+// No site can have given its own name this machine's address, and be called by this. An address is
+// no name.
+bool IsOwnHost(std::string_view text) {
+  const std::string host = WithoutPort(text);
+  if (host.empty() || host == "localhost" || host.ends_with(".localhost") || IsAddress(host))
+    return true;
+  const std::string own = OwnName();
+  return !own.empty() && (host == own || host.substr(0, host.find('.')) == own);
+}
+
+// Of the Host and the Origin: what names another place.
+std::string ElsewhereOf(const http::Request& request) {
+  const std::string_view host = request.Header("host");
+  if (!IsOwnHost(host)) return "Host " + std::string(host);
+  const std::string_view origin = request.Header("origin");
+  const std::size_t scheme = origin.find("://");
+  const bool same = scheme != std::string_view::npos && origin.substr(scheme + 3) == host;
+  return origin.empty() || same ? std::string() : "Origin " + std::string(origin);
+}
+
 // The one who holds the connection, and nobody behind them.
-bool IsOfThisMachine(const Caller& caller) { return IsLoopback(caller.peer) && !caller.forwarded; }
+bool IsOfThisMachine(const Caller& caller) {
+  return IsLoopback(caller.peer) && !caller.forwarded && caller.elsewhere.empty();
+}
 
 bool Names(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -64,7 +121,10 @@ bool Lists(const config::OperatorSettings& settings, const Caller& caller) {
 Caller CallerOf(const http::Request& request) {
   return {.peer = request.peer,
           .tls = request.tls,
-          .forwarded = !request.Header("x-forwarded-for").empty(),
+          .forwarded =
+              std::any_of(kForwarding.begin(), kForwarding.end(),
+                          [&](std::string_view name) { return !request.Header(name).empty(); }),
+          .elsewhere = ElsewhereOf(request),
           .token = TokenOf(request),
           .muster_token = std::string(request.Header(kMusterToken)),
           .client_name = request.client_name,
@@ -75,6 +135,19 @@ Status SaysJson(const http::Request& request) {
   if (request.content_type.starts_with("application/json")) return cluster::Ok{};
   return Error{Code::kInvalidArgument,
                "expected Content-Type: application/json, found \"" + request.content_type + "\"",
+               ""};
+}
+
+Status SaysJsonOrYaml(const http::Request& request) {
+  const std::string type =
+      http::LowerCase(request.content_type.substr(0, request.content_type.find(';')));
+  for (const std::string_view known :
+       {"application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"}) {
+    if (type == known) return cluster::Ok{};
+  }
+  return Error{Code::kInvalidArgument,
+               "expected Content-Type: application/yaml or application/json, found \"" +
+                   request.content_type + "\"",
                ""};
 }
 
@@ -127,6 +200,15 @@ Result<std::string> CallerAccess::Authorise(const Caller& caller,
 
 bool CallerAccess::IsPublic(const std::string& page) const {
   return ports_.public_pages && Names(ports_.public_pages(), page);
+}
+
+Status CallerAccess::MayCall(const Caller& caller) const {
+  const bool trusted = ports_.reviewer == nullptr || IsLoopback(caller.peer);
+  if (caller.elsewhere.empty() || !trusted) return cluster::Ok{};
+  return Error{Code::kForbidden,
+               "a page of another site may have sent this (" + caller.elsewhere +
+                   "): call Muster by its address, as localhost or by the name of its machine",
+               ""};
 }
 
 Status CallerAccess::MayRead(const Caller& caller, const kube::AccessAttributes& access) const {

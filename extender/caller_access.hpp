@@ -4,6 +4,11 @@
 // then SubjectAccessReview); who shows a client certificate that the policy names; on an embedded
 // cluster, whoever calls from this machine.
 //
+// A page in a browser is not its user: where a connection from this machine is trusted for what it
+// is, the request must name this machine as its Host (a site can give its own name this address),
+// and no other place as its Origin. On an embedded cluster, which trusts everybody with its pages,
+// that holds for all requests.
+//
 // Who may read a page: those who have that right in the same way; everybody, if the policy makes
 // the page public; whoever calls from this machine without a proxy (who may run a command in
 // Muster's pod or forward its port); on an embedded cluster, everybody.
@@ -33,6 +38,7 @@ struct Caller {
   std::string peer;
   bool tls = false;
   bool forwarded = false;    // a proxy says that it sent it for somebody else
+  std::string elsewhere;     // Host or Origin that names another place, for people; empty: neither
   std::string token;         // for the API server; empty: none was sent
   std::string muster_token;  // for Muster alone; empty: none was sent
   std::string client_name;   // of a verified certificate
@@ -41,9 +47,10 @@ struct Caller {
 
 Caller CallerOf(const http::Request& request);
 
-// Whether the body says that it is JSON. A page in a browser cannot send that to another site
-// without being asked first.
+// Whether the body says that it is JSON, or JSON or YAML. A page in a browser cannot send that to
+// another site without being asked first.
 cluster::Status SaysJson(const http::Request& request);
+cluster::Status SaysJsonOrYaml(const http::Request& request);
 
 class CallerAccess {
  public:
@@ -67,6 +74,9 @@ class CallerAccess {
   //   kUnavailable  nobody can say, or too many are asked about at once (kPort)
   cluster::Result<std::string> Authorise(const Caller& caller, const kube::AccessAttributes& access,
                                          Waits waits = Waits::kPort) const;
+
+  // kForbidden: a page in a browser may have sent it, see above.
+  cluster::Status MayCall(const Caller& caller) const;
 
   // Whether they may read what `access` says of group muster.dev; its resource is the page.
   //   kForbidden    they may not; the message says what to do

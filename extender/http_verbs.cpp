@@ -1,6 +1,10 @@
 #include "extender/http_verbs.hpp"
 
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include "extender/caller_access.hpp"
 
 namespace muster::extender {
 namespace {
@@ -18,20 +22,31 @@ http::Response ToHttp(HandlerReply reply) {
   return response;
 }
 
+// kube-scheduler says so, and a page in a browser cannot without being asked first.
+std::optional<http::Response> NotJson(const http::Request& request) {
+  const cluster::Status says = SaysJson(request);
+  if (says.ok()) return std::nullopt;
+  return http::ErrorResponse(415, says.error().message);
+}
+
+void Mount(http::Server& server, const char* path, ExtenderHandlers& handlers,
+           HandlerReply (ExtenderHandlers::*answer)(std::string_view body)) {
+  server.Handle("POST", path, [&handlers, answer](const http::Request& request) {
+    if (std::optional<http::Response> refused = NotJson(request)) return *std::move(refused);
+    return ToHttp((handlers.*answer)(request.body));
+  });
+}
+
 }  // namespace
 
 void MountExtenderVerbs(http::Server& server, ExtenderHandlers& handlers) {
-  server.Handle("POST", kFilterPath, [&handlers](const http::Request& request) {
-    return ToHttp(handlers.Filter(request.body));
-  });
-  server.Handle("POST", kPrioritizePath, [&handlers](const http::Request& request) {
-    return ToHttp(handlers.Prioritize(request.body));
-  });
-  server.Handle("POST", kPreemptPath, [&handlers](const http::Request& request) {
-    return ToHttp(handlers.Preempt(request.body));
-  });
+  Mount(server, kFilterPath, handlers, &ExtenderHandlers::Filter);
+  Mount(server, kPrioritizePath, handlers, &ExtenderHandlers::Prioritize);
+  Mount(server, kPreemptPath, handlers, &ExtenderHandlers::Preempt);
   server.HandleLater(
       "POST", kBindPath, [&handlers](const http::Request& request, const http::Done& done) {
+        if (std::optional<http::Response> refused = NotJson(request))
+          return done(*std::move(refused));
         handlers.Bind(request.body, [done](HandlerReply reply) { done(ToHttp(std::move(reply))); });
       });
   server.Handle("GET", "/healthz", [](const http::Request&) {

@@ -7,11 +7,24 @@
 #include <cstdio>
 #include <ctime>
 
+#include "cluster/utf8.hpp"
+
 namespace muster::extender {
 namespace {
 
 bool IsPlain(char c) {
   return c > ' ' && c != '"' && c != '=' && c != '\\' && static_cast<unsigned char>(c) < 0x7f;
+}
+
+// "\\xc2\\x9b"
+void AppendBytes(std::string& out, std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += "\\x";
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 0xfU];
+  }
 }
 
 std::string Timestamp(std::chrono::system_clock::time_point now) {
@@ -59,22 +72,21 @@ std::optional<LogLevel> LogLevelNamed(std::string_view word) {
 
 std::string LogValue(std::string_view text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+  while (!text.empty()) {
+    const std::size_t length = cluster::CharacterLength(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (character == "\"" || character == "\\") {
       quoted += '\\';
-      quoted += c;
-    } else if (c == '\n') {
+      quoted += character;
+    } else if (character == "\n") {
       quoted += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += "\\x";
-      quoted += kDigits[byte >> 4U];
-      quoted += kDigits[byte & 0xfU];
+    } else if (length == 0 || cluster::IsHidden(character)) {
+      AppendBytes(quoted, character);
     } else {
-      quoted += c;
+      quoted += character;
     }
+    text.remove_prefix(character.size());
   }
   return quoted + "\"";
 }

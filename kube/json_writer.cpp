@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "cluster/utf8.hpp"
+
 namespace muster::kube {
 
 namespace {
@@ -48,31 +50,18 @@ size_t PlainPrefix(std::string_view text) {
   return at;
 }
 
-// Length of the well-formed UTF-8 sequence at the front, 0 when it is malformed.
-size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follows = [&](size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(0);
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool overlong = lead == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool overlong = lead == 0xF0 && byte(1) < 0x90;
-    const bool beyond = lead == 0xF4 && byte(1) >= 0x90;
-    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
-}
-
 void AppendUnicodeEscape(std::string& out, unsigned code) {
   constexpr char kHex[] = "0123456789abcdef";
   out += "\\u";
   for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(code >> shift) & 0xFU];
+}
+
+// Of two or three bytes.
+unsigned CodeOf(std::string_view sequence) {
+  const auto bits = [&](size_t i) { return static_cast<unsigned char>(sequence[i]) & 0x3FU; };
+  const auto lead = static_cast<unsigned char>(sequence.front());
+  if (sequence.size() == 2) return (lead & 0x1FU) << 6U | bits(1);
+  return (lead & 0x0FU) << 12U | bits(1) << 6U | bits(2);
 }
 
 // Appends the first character of `text` escaped; returns how many bytes it had.
@@ -80,12 +69,12 @@ size_t AppendEscaped(std::string& out, std::string_view text) {
   const char c = text.front();
   const auto byte = static_cast<unsigned char>(c);
   if (byte >= 0x80) {
-    const size_t length = SequenceLength(text);
+    const size_t length = cluster::CharacterLength(text);
     const std::string_view sequence = text.substr(0, length);
     if (length == 0) {
       out += "\\ufffd";
-    } else if (sequence == "\xE2\x80\xA8" || sequence == "\xE2\x80\xA9") {
-      AppendUnicodeEscape(out, sequence.back() == '\xA8' ? 0x2028U : 0x2029U);
+    } else if (sequence == "\u2028" || sequence == "\u2029" || cluster::IsHidden(sequence)) {
+      AppendUnicodeEscape(out, CodeOf(sequence));
     } else {
       out += sequence;
     }

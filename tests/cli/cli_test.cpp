@@ -76,6 +76,7 @@ TEST_CASE("a table's cells cannot steer the terminal", "[cli]") {
   CHECK(Printable("\xc2\x9b"
                   "5m") == "?5m");
   CHECK(Printable("\xff\xc3") == "??");
+  CHECK(Printable("a\u202Eb\u2066c\u200Fd\u061C") == "a?b?c?d?");
 }
 
 TEST_CASE("arguments are read against their flags", "[cli]") {

@@ -216,4 +216,18 @@ items:
   }));
 }
 
+TEST_CASE("manifests are taken as what they are said to be, and from no form of a page", "[api]") {
+  TestService test;
+  const std::string yaml = GangYaml("train", 1, 1);
+  for (const char* type : {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
+                           "application/yamlish"}) {
+    CAPTURE(type);
+    const http::Reply refused = test.Post("/v1/manifests", yaml, type);
+    CHECK(refused.status == 400);
+    CHECK_THAT(refused.body, Catch::Contains("expected Content-Type: application/yaml"));
+  }
+  CHECK_THAT(test.Get("/v1/objects/podgroups").body, !Catch::Contains("train"));
+  CHECK(test.Post("/v1/manifests", yaml, "application/yaml; charset=utf-8").status == 200);
+}
+
 }  // namespace muster::extender::testing

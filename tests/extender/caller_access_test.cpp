@@ -137,6 +137,9 @@ TEST_CASE("an embedded cluster answers what-ifs of its own machine", "[whatif][a
   asked.request.content_type = "text/plain";  // as a form of another site's page would send it
   CHECK_THAT(asked.Refusal(Code::kInvalidArgument), Catch::Contains("Content-Type"));
   asked.request.content_type = "application/json";
+  asked.request.headers = {{"host", "site.example"}};
+  CHECK_THAT(asked.Refusal(Code::kForbidden), Catch::Contains("callers of this machine only"));
+  asked.request.headers = {};
   asked.request.peer = "10.0.0.1";
   CHECK_THAT(asked.Refusal(Code::kForbidden), Catch::Contains("callers of this machine only"));
 }

@@ -29,6 +29,8 @@ using muster::testing::MakePodGroup;
 constexpr std::size_t kThreads = 2;
 constexpr std::size_t kHeld = 100;  // of each protocol
 constexpr cluster::Time kNow{1000};
+const std::vector<std::pair<std::string, std::string>> kJson = {  // NOLINT(cert-err58-cpp)
+    {"content-type", "application/json"}};
 
 // Two nodes, a gang of two pods of one node each, and two ports: without and with TLS.
 class World {
@@ -105,7 +107,8 @@ class Callers {
     for (std::size_t i = 0; i < kHeld; ++i) {
       http1_.push_back(std::make_unique<RawCaller>(world.plain.port()));
       REQUIRE(http1_.back()->Send(PostRequest(kBindPath, body)));
-      streams_.push_back(http2_.Begin({.method = "POST", .path = kBindPath, .body = body}));
+      streams_.push_back(
+          http2_.Begin({.method = "POST", .path = kBindPath, .body = body, .headers = kJson}));
     }
     REQUIRE(Eventually([&] { return world_.handlers.tickets().open() == 2 * kHeld; }));
   }
@@ -114,7 +117,8 @@ class Callers {
     const std::string question = World::Question("p1");
     RawCaller other(world_.plain.port());
     CHECK(other.Call(PostRequest(kFilterPath, question)).status == 200);
-    CHECK(http2_.Do({.method = "POST", .path = kFilterPath, .body = question}).status == 200);
+    CHECK(http2_.Do({.method = "POST", .path = kFilterPath, .body = question, .headers = kJson})
+              .status == 200);
   }
   void AllAreTold(const std::string& error) {
     for (const auto& caller : http1_) CHECK(BindErrorIn(caller->ReadReply().body) == error);
@@ -177,6 +181,19 @@ TEST_CASE("stopping with Bind calls held closes them, and late answers are for n
   world.handlers.RefuseOpenBinds("late");
   CHECK(world.plain.stats().connections == 0);
   CHECK(world.tls.stats().connections == 0);
+}
+
+TEST_CASE("verbs take no body that a form of a page could have sent", "[held_binds]") {
+  World world;
+  for (const char* path : {kFilterPath, kPrioritizePath, kPreemptPath, kBindPath}) {
+    CAPTURE(path);
+    std::string request = PostRequest(path, world.BindBody("p1"));
+    const std::string type = "application/json";
+    request.replace(request.find(type), type.size(), "text/plain");
+    RawCaller caller(world.plain.port());
+    CHECK(caller.Call(request).status == 415);
+  }
+  CHECK(world.handlers.tickets().open() == 0);
 }
 
 }  // namespace muster::extender::testing

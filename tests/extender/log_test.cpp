@@ -23,6 +23,9 @@ TEST_CASE("log lines are key=value pairs whose values cannot break out", "[log]"
         "time=2026-01-02T03:04:05.678Z level=info msg=\"gang started\" gang=a/b "
         "why=\"say \\\"x\\\"\\nlevel=error\"\n");
   CHECK(LogValue("") == "\"\"");
+  CHECK(LogValue("a\xC2\x9B"
+                 "b\u202Ec\u2066") == R"("a\xc2\x9bb\xe2\x80\xaec\xe2\x81\xa6")");
+  CHECK(LogValue("gr\u00F6\u00DFe \xFF") == "\"gr\u00F6\u00DFe \\xff\"");
 }
 
 TEST_CASE("a level has a word, and shows what is less as well", "[log]") {

@@ -124,6 +124,44 @@ TEST_CASE("callers on the same machine and embedded clusters need no token", "[a
   for (const char* path : kAllPages) CHECK(embedded.Proxied(path).status == 200);
 }
 
+// A site that gives its own name the address 127.0.0.1, or sends a visitor's browser there.
+TEST_CASE("no page of another site in a browser reads anything", "[api][access]") {
+  PageServer pages;
+  PageServer embedded(true);
+  const auto status = [](PageServer& from, const char* path, const httplib::Headers& headers) {
+    return from.Get(path, headers).status;
+  };
+  const std::string own = "localhost:" + std::to_string(pages.server.port());
+  for (PageServer* server : {&pages, &embedded}) {
+    for (const char* path : {"/v1/gangs", "/v1/gangs/team-a/p-team-a", "/v1/queues",
+                             "/v1/nodes/n0/topology", "/v1/policy", "/metrics"}) {
+      CAPTURE(path, server == &embedded);
+      CHECK(status(*server, path, {{"Host", "site.example"}}) == 403);
+      CHECK(status(*server, path, {{"Host", "127.0.0.1.site.example:8080"}}) == 403);
+      CHECK(status(*server, path, {{"Origin", "http://site.example"}}) == 403);
+      CHECK(status(*server, path, {{"Origin", "null"}}) == 403);
+      CHECK(status(*server, path, {{"Host", "site.example"}, {"X-Forwarded-For", "1.2.3.4"}}) ==
+            403);
+      CHECK(status(*server, path, {{"Host", own}}) == 200);
+      CHECK(status(*server, path, {{"Host", "[::1]:80"}}) == 200);
+      CHECK(status(*server, path, {{"Host", own}, {"Origin", "http://" + own}}) == 200);
+    }
+    CHECK(status(*server, "/healthz", {{"Host", "site.example"}}) == 200);
+  }
+  CHECK(pages.Get("/v1/gangs", {{"Host", "site.example"}}).Has("Host site.example"));
+}
+
+TEST_CASE("whoever is sent on by a proxy is nobody of this machine", "[api][access]") {
+  PageServer pages;
+  for (const char* header :
+       {"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP",
+        "X-Client-IP", "X-Original-Forwarded-For", "X-Envoy-External-Address", "True-Client-IP",
+        "Via"}) {
+    CAPTURE(header);
+    CHECK(pages.Get("/v1/queues", {{header, "something"}}).status == 403);
+  }
+}
+
 TEST_CASE("no page is answered while the API server says of nobody who they are", "[api][access]") {
   PageServer pages;
   pages.api.On(Method::kPost, "/apis/authentication.k8s.io/v1/tokenreviews",

@@ -41,8 +41,9 @@ http::Reply TestService::Get(const std::string& path) {
   return *reply;
 }
 
-http::Reply TestService::Post(const std::string& path, const std::string& body) {
-  const cluster::Result<http::Reply> reply = client_->Post(path, body);
+http::Reply TestService::Post(const std::string& path, const std::string& body,
+                              const std::string& content_type) {
+  const cluster::Result<http::Reply> reply = client_->Post(path, body, content_type);
   if (!reply.ok()) FAIL(path << ": " << reply.error().ToString());
   return *reply;
 }

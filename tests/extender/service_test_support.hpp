@@ -45,7 +45,8 @@ class TestService {
   explicit TestService(ServiceOptions options = {});
 
   http::Reply Get(const std::string& path);
-  http::Reply Post(const std::string& path, const std::string& body);
+  http::Reply Post(const std::string& path, const std::string& body,
+                   const std::string& content_type = "application/json");
   http::Reply Delete(const std::string& path);
   // Must succeed.
   void Submit(const std::string& yaml);

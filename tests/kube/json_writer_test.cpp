@@ -24,6 +24,8 @@ TEST_CASE("text is escaped as Go's encoding/json escapes it", "[kube][json]") {
   CHECK(Quoted("<a href='x'>&") == R"("\u003ca href='x'\u003e\u0026")");
   CHECK(Quoted("grün 漢字 🚀") == "\"grün 漢字 🚀\"");
   CHECK(Quoted("\xE2\x80\xA8|\xE2\x80\xA9") == R"("\u2028|\u2029")");
+  CHECK(Quoted("\xC2\x9B|\xC2\xA0|\xD8\x9C|\xE2\x80\xAE|\xE2\x81\xA6") ==
+        "\"\\u009b|\xC2\xA0|\\u061c|\\u202e|\\u2066\"");
   CHECK(Quoted(std::string(1, '\0') + "\x7f") == "\"\\u0000\x7f\"");
 }
 
