@@ -30,6 +30,10 @@ using config::YamlNode;
 constexpr const char* kNoGang =
     "its pods start one by one: a Job is a gang when it is Indexed with completions = parallelism, "
     "or has annotation muster.dev/min-member, or gangs.nonIndexedJobs of the policy says so";
+constexpr const char* kArray =
+    "its pods start one by one: an Indexed Job is a gang when completions = parallelism";
+constexpr const char* kPerIndex =
+    "its pods start one by one: with backoffLimitPerIndex each index may fail by itself";
 constexpr const char* kContainerLists[] = {"containers", "initContainers"};
 
 // A kind of Kubernetes' own that has pods.
@@ -57,6 +61,11 @@ const Kind* FindKind(const YamlNode& object) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
+bool IsPod(const YamlNode& object) {
+  const Kind* kind = FindKind(object);
+  return kind != nullptr && *kind->pod == '\0';
+}
+
 // Of one object.
 class ObjectCheck {
  public:
@@ -73,6 +82,8 @@ class ObjectCheck {
         Refuse(fault.place, fault.message);
     }
     if (object.TextAt("kind") == "PriorityClass") LookAtPreemption(object, "");
+    if (const YamlNode* spec = Given(object, "spec"); spec != nullptr && !IsPod(object))
+      owners_scheduler_ = spec->TextAt("schedulerName");
     LookAtTemplates(object, "");
     LookAtGroup(object);
     LookAtOwner(object);
@@ -87,6 +98,7 @@ class ObjectCheck {
                        std::set<std::string>& names);
   void LookAtTemplates(const YamlNode& value, const std::string& path);
   void LookAtWords(const YamlNode& pod, const std::string& path);
+  void LookAtPlan(const cluster::Pod& pod, const YamlNode& written, const std::string& path);
   void LookAtGroup(const YamlNode& object);
   void LookAtOwner(const YamlNode& object);
   void LookAtOwnersKeys(const YamlNode& object);
@@ -109,7 +121,8 @@ class ObjectCheck {
   const config::ManifestDocument& document_;
   const std::string place_;
   PodCheck& into_;
-  bool makes_pods_ = false;  // there is a pod template in it
+  bool makes_pods_ = false;       // there is a pod template in it
+  std::string owners_scheduler_;  // of all of its pods, as Volcano's Job says it; empty: they say
 };
 
 // `pod`: null where the object has none. `ends`: it is a Job's.
@@ -187,8 +200,44 @@ void ObjectCheck::LookAtWords(const YamlNode& pod, const std::string& path) {
                       kube::DecodeOptions{.source = kube::Source::kManifest});
   if (!job.ok()) return;
   LookAtLevels(job->pod.spec->topology, path);
+  LookAtPlan(job->pod, pod, path);
   if (job->pod.gang_words == nullptr || job->pod.gang_words->unheeded.empty()) return;
   Note(Joined(path, "metadata.annotations"), job->pod.gang_words->unheeded);
+}
+
+// What the engine would refuse a pod for, or go without.
+void ObjectCheck::LookAtPlan(const cluster::Pod& pod, const YamlNode& written,
+                             const std::string& path) {
+  const bool unsaid =
+      owners_scheduler_.empty() && Given(*Given(written, "spec"), "schedulerName") == nullptr;
+  const std::string scheduler =
+      owners_scheduler_.empty() ? pod.spec->scheduler_name : owners_scheduler_;
+  const std::vector<std::string> ours = engine::Options().scheduler_names;
+  const bool planned = std::find(ours.begin(), ours.end(), scheduler) != ours.end();
+  if (!planned && !unsaid) return;
+  const std::string at = Joined(path, "spec");
+  const auto tell = [&](const std::string& place, std::string message) {
+    if (planned) return Refuse(place, std::move(message));
+    Note(place, std::move(message));
+  };
+  if (!pod.spec->unplanned_devices.empty()) {
+    tell(at, "Muster does not plan " + pod.spec->unplanned_devices +
+                 " and refuses the pod: request nvidia.com/gpu, or use another scheduler");
+  }
+  if (pod.run_times != nullptr && !pod.run_times->fault.empty()) {
+    // As DecodeJob names the pod.
+    constexpr std::string_view kTemplate = "Job.spec.template.";
+    const std::string& fault = pod.run_times->fault;
+    const std::size_t colon = fault.find(": ");
+    const bool placed = fault.starts_with(kTemplate) && colon != std::string::npos;
+    tell(placed ? Joined(path, fault.substr(kTemplate.size(), colon - kTemplate.size())) : path,
+         placed ? fault.substr(colon + 2) : fault);
+  }
+  if (unsaid && !pod.spec->gpus.none()) {
+    Note(at,
+         "schedulerName is not said: Muster plans these pods only in a namespace with the label " +
+             std::string("muster.dev/schedule"));
+  }
 }
 
 void ObjectCheck::LookAtGroup(const YamlNode& object) {
@@ -275,11 +324,17 @@ bool HasPodsSideBySide(const YamlNode& spec, const std::string& file_name) {
 void ObjectCheck::LookAtJob(const YamlNode& object, const char* path) {
   const YamlNode* job = Follow(object, path);
   const YamlNode* spec = job == nullptr ? nullptr : Given(*job, "spec");
-  if (spec == nullptr || spec->TextAt("completionMode") == "Indexed") return;
-  if (Given(*spec, "scheduling") != nullptr) return;
+  if (spec == nullptr || Given(*spec, "scheduling") != nullptr) return;
   if (SaysGang(&object) || SaysGang(job) || SaysGang(Given(*spec, "template"))) return;
   if (!HasPodsSideBySide(*spec, document_.file_name())) return;
-  Note(Joined(path, "spec.parallelism"), kNoGang);
+  const bool indexed = spec->TextAt("completionMode") == "Indexed";
+  if (Given(*spec, "backoffLimitPerIndex") != nullptr) {
+    Note(Joined(path, "spec.backoffLimitPerIndex"), kPerIndex);
+  } else if (!indexed) {
+    Note(Joined(path, "spec.parallelism"), kNoGang);
+  } else if (spec->TextAt("completions") != spec->TextAt("parallelism")) {
+    Note(Joined(path, "spec.completions"), kArray);
+  }
 }
 
 }  // namespace

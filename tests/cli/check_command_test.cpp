@@ -111,6 +111,51 @@ TEST_CASE("check goes on after a file that is not fine", "[cli][check]") {
   CHECK_THAT(run.err, Catch::Contains("absent.yaml: cannot be read"));
 }
 
+TEST_CASE("check says what the engine refuses, or goes without", "[cli][check]") {
+  const auto pod = [](const std::string& scheduler, const std::string& limits,
+                      const std::string& annotations = "{}") {
+    return Check(Pod("  " + scheduler +
+                         "\n  containers: [{name: c, image: i, resources: {limits: " + limits +
+                         "}}]\n",
+                     annotations));
+  };
+  const std::string ours = "schedulerName: muster";
+  for (const char* device : {"nvidia.com/mig-1g.5gb", "amd.com/gpu", "huawei.com/Ascend910"}) {
+    CAPTURE(device);
+    const std::string limits = std::string("{") + device + ": 1}";
+    const CliRun refused = pod(ours, limits);
+    CHECK(refused.status == kExitFailed);
+    CHECK_THAT(refused.err, Catch::Contains(std::string("Muster does not plan ") + device));
+    const CliRun unsaid = pod("priority: 0", limits);
+    CHECK(unsaid.status == kExitOk);
+    CHECK_THAT(unsaid.err, Catch::Contains("note: ") && Catch::Contains(device));
+    CHECK(pod("schedulerName: another", limits).err.empty());
+  }
+  CHECK_THAT(pod("priority: 0", "{nvidia.com/gpu: 1}").err,
+             Catch::Contains("note: f.yaml:4:1: spec: schedulerName is not said"));
+  const CliRun claims =
+      Check(Pod("  schedulerName: muster\n  resourceClaims: [{name: g, resourceClaimName: x}]\n"
+                "  containers: [{name: c, image: i, resources: {claims: [{name: g}]}}]\n"));
+  CHECK_THAT(claims.err, Catch::Contains("Muster does not plan spec.resourceClaims"));
+  const CliRun duration = pod(ours, "{nvidia.com/gpu: 1}", "{muster.dev/expected-duration: 90x}");
+  CHECK(duration.status == kExitFailed);
+  CHECK(duration.err ==
+        "muster: f.yaml:3:65: metadata.annotations[\"muster.dev/expected-duration\"]: expected a "
+        "duration such as 90m or 1h30m, found \"90x\"\n");
+}
+
+TEST_CASE("check notes Jobs that look like gangs and are none", "[cli][check]") {
+  const std::string four = "  parallelism: 4\n";
+  const std::string indexed = four + "  completionMode: Indexed\n";
+  CHECK_THAT(Check(Job(indexed + "  completions: 8\n", kOurs)).err,
+             Catch::Contains("spec.completions: its pods start one by one: an Indexed Job is a"));
+  CHECK_THAT(Check(Job(indexed + "  completions: 4\n  backoffLimitPerIndex: 1\n", kOurs)).err,
+             Catch::Contains("spec.backoffLimitPerIndex: its pods start one by one"));
+  CHECK_THAT(Check(Job(four, kOurs)).err, Catch::Contains("spec.parallelism: its pods start"));
+  CHECK(Check(Job(indexed + "  completions: 4\n", kOurs)).err.empty());
+  CHECK(Check(Job(indexed + "  completions: 8\n", kEnds)).err.empty());
+}
+
 TEST_CASE("check of nothing fails as submit does", "[cli][check]") {
   for (const char* text : {"", "# nothing\n", "---\n", "apiVersion: v1\nkind: List\nitems: []\n"}) {
     CAPTURE(text);
@@ -140,14 +185,14 @@ TEST_CASE("check tells of a request of a device without a limit, whatever makes 
     std::string path;
   };
   const std::vector<Case> cases = {
-      {Pod("  containers: [" + container + "]\n"), "spec.containers[0]"},
-      {Job("", "    spec: {restartPolicy: Never, containers: [" + limited + "], initContainers: [" +
-                   container + "]}\n"),
+      {Pod("  schedulerName: muster\n  containers: [" + container + "]\n"), "spec.containers[0]"},
+      {Job("", "    spec: {schedulerName: muster, restartPolicy: Never, containers: [" + limited +
+                   "], initContainers: [" + container + "]}\n"),
        ""},
-      {Deployment("{containers: [" + limited + ", " + container + "]}"), ""},
+      {Deployment("{schedulerName: muster, containers: [" + limited + ", " + container + "]}"), ""},
       {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\nspec:\n"
        "  replicatedJobs:\n  - name: w\n    template:\n      spec:\n        template:\n"
-       "          spec: {containers: [" +
+       "          spec: {schedulerName: muster, containers: [" +
            container + "]}\n",
        "spec.replicatedJobs[0].template.spec.template.spec.containers[0]"}};
   for (const Case& one : cases) {
