@@ -1,5 +1,7 @@
 #include "config/other_words.hpp"
 
+#include <iterator>
+
 namespace muster::config {
 namespace {
 
@@ -18,71 +20,71 @@ constexpr std::string_view kNoCount =
 constexpr std::string_view kUsers = "who may use a queue is said by namespaces here";
 constexpr std::string_view kNothing = "nothing here goes by it: leave it out";
 
+constexpr OtherName kOfQueues[] = {
+    // Kueue
+    {"nominalQuota", "guarantee"},
+    {"lendingLimit", "lend"},
+    {"cohort", "parent"},
+    {"cohortName", "parent"},
+    {"parentName", "parent"},
+    {"queueingStrategy", "order"},
+    {"BestEffortFIFO", "fifo"},
+    {"StrictFIFO", "strict-fifo"},
+    {"stopPolicy", "state"},
+    {"None", "open"},
+    {"Hold", "hold"},
+    {"HoldAndDrain", "drain"},
+    {"LocalQueue", "namespace"},
+    {"resourceGroups", "", kAmounts},
+    {"flavorFungibility", "", kNothing},
+    {"admissionChecks", "", kNothing},
+    {"admissionChecksStrategy", "", kNothing},
+    {"admissionScope", "", kNothing},
+    // KAI
+    {"quota", "guarantee"},
+    {"overQuotaWeight", "weight"},
+    {"parentQueue", "parent"},
+    {"resources", "", kAmounts},
+    {"priority", "", kNoPriority},
+    {"displayName", "", kNothing},
+    // Volcano
+    {"deserved", "guarantee"},
+    {"capability", "limit"},
+    {"shared-weight", "weight"},
+    {"reclaimable", "",
+     "others take back only what a queue has beyond its guarantee here: raise that, or lend: "
+     "{gpu: 0} keeps it from being lent at all"},
+    {"affinity", "",
+     "queues are not bound to nodes here: the pods' own nodeSelector and affinity count"},
+    {"type", "", kNothing},
+    {"extendClusters", "", kNothing},
+    {"dequeueStrategy", "",
+     "say order: fifo, or strict-fifo where a gang that does not fit blocks those behind it"},
+    // YuniKorn
+    {"guaranteed", "guarantee"},
+    {"max", "limit"},
+    {"queues", "", kOneList},
+    {"children", "", kOneList},
+    {"childtemplate", "", kOneList},
+    {"submitacl", "", kUsers},
+    {"adminacl", "", kUsers},
+    {"limits", "", kNoCount},
+    {"maxapplications", "", kNoCount},
+    {"properties", "",
+     "say order in place of application.sort.policy, priorityCap and preemption in place of "
+     "priority.policy and preemption.policy"},
+    // Slurm
+    {"min", "guarantee"},
+    {"TRESBillingWeights", "resourceWeights"},
+    {"usageHalfLifeTime", "usageHalfLife"},
+    {"PriorityDecayHalfLife", "usageHalfLife"},
+    {"MaxJobs", "", kNoCount},
+    {"AllowAccounts", "", kUsers},
+};
+
 }  // namespace
 
-std::vector<OtherName> OtherWordsOfQueues() {
-  return {
-      // Kueue
-      {"nominalQuota", "guarantee"},
-      {"lendingLimit", "lend"},
-      {"cohort", "parent"},
-      {"cohortName", "parent"},
-      {"parentName", "parent"},
-      {"queueingStrategy", "order"},
-      {"BestEffortFIFO", "fifo"},
-      {"StrictFIFO", "strict-fifo"},
-      {"stopPolicy", "state"},
-      {"None", "open"},
-      {"Hold", "hold"},
-      {"HoldAndDrain", "drain"},
-      {"LocalQueue", "namespace"},
-      {"resourceGroups", "", kAmounts},
-      {"flavorFungibility", "", kNothing},
-      {"admissionChecks", "", kNothing},
-      {"admissionChecksStrategy", "", kNothing},
-      {"admissionScope", "", kNothing},
-      // KAI
-      {"quota", "guarantee"},
-      {"overQuotaWeight", "weight"},
-      {"parentQueue", "parent"},
-      {"resources", "", kAmounts},
-      {"priority", "", kNoPriority},
-      {"displayName", "", kNothing},
-      // Volcano
-      {"deserved", "guarantee"},
-      {"capability", "limit"},
-      {"shared-weight", "weight"},
-      {"reclaimable", "",
-       "others take back only what a queue has beyond its guarantee here: raise that, or lend: "
-       "{gpu: 0} keeps it from being lent at all"},
-      {"affinity", "",
-       "queues are not bound to nodes here: the pods' own nodeSelector and affinity count"},
-      {"type", "", kNothing},
-      {"extendClusters", "", kNothing},
-      {"dequeueStrategy", "",
-       "say order: fifo, or strict-fifo where a gang that does not fit blocks those behind it"},
-      // YuniKorn
-      {"guaranteed", "guarantee"},
-      {"max", "limit"},
-      {"queues", "", kOneList},
-      {"children", "", kOneList},
-      {"childtemplate", "", kOneList},
-      {"submitacl", "", kUsers},
-      {"adminacl", "", kUsers},
-      {"limits", "", kNoCount},
-      {"maxapplications", "", kNoCount},
-      {"properties", "",
-       "say order in place of application.sort.policy, priorityCap and preemption in place of "
-       "priority.policy and preemption.policy"},
-      // Slurm
-      {"min", "guarantee"},
-      {"TRESBillingWeights", "resourceWeights"},
-      {"usageHalfLifeTime", "usageHalfLife"},
-      {"PriorityDecayHalfLife", "usageHalfLife"},
-      {"MaxJobs", "", kNoCount},
-      {"AllowAccounts", "", kUsers},
-  };
-}
+std::vector<OtherName> OtherWordsOfQueues() { return {std::begin(kOfQueues), std::end(kOfQueues)}; }
 
 std::vector<OtherName> OtherWordsOfPreemption() {
   constexpr std::string_view kOlder =

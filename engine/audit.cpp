@@ -148,9 +148,10 @@ void AuditKeptRooms(const EngineState& state, Time now, std::vector<std::string>
       for (const cluster::PodUid& uid : state.cluster.HoldersOn(kept.node)) {
         const cluster::Allocation& held = *state.cluster.AllocationOf(uid);
         const Gang* gang = state.members.GangOf(uid);
+        // Of one that is to be looked at it is not known in which queue it is now.
         if (held.holding != cluster::Holding::kReserved || gang == nullptr ||
-            AcrossAttempts(*gang) == id || GoesBefore(state, *gang, room) ||
-            MayHaveGoneBefore(state, *gang, room, now))
+            state.work.Touched(gang->id) || AcrossAttempts(*gang) == id ||
+            GoesBefore(state, *gang, room) || MayHaveGoneBefore(state, *gang, room, now))
           continue;
         for (const cluster::GpuShare& share : held.placement.gpus) {
           if (std::find(whole.begin(), whole.end(), share.index) == whole.end()) continue;
