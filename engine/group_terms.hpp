@@ -25,6 +25,7 @@ struct GroupTerms {
   std::optional<bool> preempts;           // likewise
   bool whole = false;                     // none of its pods is evicted without the others
   std::vector<std::string> not_honoured;  // for people
+  bool operator==(const GroupTerms&) const = default;
 };
 
 GroupTerms TermsOfGroup(const EngineState& state, const Gang& gang);

@@ -153,6 +153,17 @@ void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
   if (!verdict.keep) SetState(gang, verdict.state, std::move(verdict.reason));
 }
 
+// By what its PodGroup and an operator say now those who wait for its members may have lost the
+// right to.
+void SetTerms(EngineState& state, Gang& gang) {
+  const GroupTerms before = std::exchange(gang.terms, TermsOfGroup(state, gang));
+  AssignQueue(state, gang);
+  const std::optional<int32_t> ordered =
+      std::exchange(gang.ordered_priority, state.orders.PriorityOf(gang));
+  if (before == gang.terms && ordered == gang.ordered_priority) return;
+  for (const auto& [uid, member] : gang.members) TouchPreemptor(state, member);
+}
+
 // The state follows from the members, the plan and the clock.
 void JudgeGang(EngineState& state, Gang& gang, Time now) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
@@ -170,9 +181,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   ExpireProtection(state, gang, now);
   state.preemptions.Pass(gang.id, now);
   Dequeue(state, gang);
-  gang.terms = TermsOfGroup(state, gang);
-  AssignQueue(state, gang);
-  gang.ordered_priority = state.orders.PriorityOf(gang);
+  SetTerms(state, gang);
   const bool needs_recheck = gang.plan->needs_recheck;
   gang.course.Pass(now);
   // Whether its victims are lawful is asked below, and again before they go.

@@ -64,6 +64,22 @@ struct TermsWorld : FullWorld {
   }
 };
 
+TEST_CASE("a plan at a gang's expense is given back when its PodGroup puts it first",
+          "[engine][preemption]") {
+  FullWorld world;
+  bool held = true;
+  world.fault = testing::HoldNominations(held, "urgent-1");
+  world.Submit("urgent", 2, 8, 100);
+  world.Settle();
+  REQUIRE(world.Gang("urgent").state == GangState::kPreempting);
+  PodGroup group = MakePodGroup("old").MinMember(4);
+  group.priority = OfValue(200);
+  world.Add(group);
+  world.Settle();
+  CHECK(world.Gang("urgent").state != GangState::kPreempting);
+  CHECK(world.Evicted().empty());
+}
+
 TEST_CASE("the priority of a PodGroup is that of all of its pods", "[engine][group-terms]") {
   TermsWorld world;
   SECTION("it has others evicted") {
