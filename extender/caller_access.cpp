@@ -87,7 +87,7 @@ bool IsOwnHost(std::string_view text) {
   if (host.empty() || host == "localhost" || host.ends_with(".localhost") || IsAddress(host))
     return true;
   const std::string own = OwnName();
-  return !own.empty() && (host == own || host.substr(0, host.find('.')) == own);
+  return !own.empty() && host == own;
 }
 
 // Of the Host and the Origin: what names another place.

@@ -1,4 +1,7 @@
 // Who may read the pages of /v1, as they come through the service proxy of an API server.
+#include <unistd.h>
+
+#include <array>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -149,6 +152,12 @@ TEST_CASE("no page of another site in a browser reads anything", "[api][access]"
     CHECK(status(*server, "/healthz", {{"Host", "site.example"}}) == 200);
   }
   CHECK(pages.Get("/v1/gangs", {{"Host", "site.example"}}).Has("Host site.example"));
+  // A site may call itself as the machine is called, in its own domain.
+  std::array<char, 256> name{};
+  REQUIRE(gethostname(name.data(), name.size() - 1) == 0);
+  const std::string machine = name.data();
+  CHECK(status(pages, "/v1/gangs", {{"Host", machine}}) == 200);
+  CHECK(status(pages, "/v1/gangs", {{"Host", machine + ".site.example"}}) == 403);
 }
 
 TEST_CASE("whoever is sent on by a proxy is nobody of this machine", "[api][access]") {
