@@ -153,8 +153,8 @@ void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
   if (!verdict.keep) SetState(gang, verdict.state, std::move(verdict.reason));
 }
 
-// By what its PodGroup and an operator say now those who wait for its members may have lost the
-// right to.
+// Where its PodGroup or an operator says something else of its priority, gangs that have its
+// members as victims are looked at again: they may not have the right to any more.
 void SetTerms(EngineState& state, Gang& gang) {
   const GroupTerms before = std::exchange(gang.terms, TermsOfGroup(state, gang));
   AssignQueue(state, gang);
