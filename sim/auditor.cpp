@@ -26,9 +26,7 @@ bool Auditor::Impl::Musters(const cluster::Pod& pod) const {
 
 void Auditor::Impl::See(const WatchEvent& event) {
   if (const NodePtr* node = std::get_if<NodePtr>(&event.object)) {
-    nodes_[(*node)->node.name].changed = event.at;
-    if (event.change == Change::kDeleted) restart_audit_.NodeGone((*node)->node.name);
-    if (event.change != Change::kAdded) shape_audit_.Disturbed(event.at);
+    SeeNode(*node, event.change, event.at);
   } else if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
     SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
@@ -36,6 +34,16 @@ void Auditor::Impl::See(const WatchEvent& event) {
     queue_audit_.SeeGroup((*group)->group);
     SeeGroup(event.change, **group, event.at);
   }
+}
+
+void Auditor::Impl::SeeNode(const NodePtr& node, Change change, Time at) {
+  NodeBook& book = nodes_[node->node.name];
+  if (!InDoubt(book.at, at)) book.before = book.node;
+  book.node = change == Change::kDeleted ? nullptr : node;
+  book.at = at;
+  book.changed = at;
+  if (change == Change::kDeleted) restart_audit_.NodeGone(node->node.name);
+  if (change != Change::kAdded) shape_audit_.Disturbed(at);
 }
 
 void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
@@ -95,8 +103,7 @@ void Auditor::Impl::SeePlace(const PodPtr& pod, bool live, Time at) {
 void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   const NodeBook& book = nodes_[pod.pod.node_name];
   if (InDoubt(book.changed, loop_.now())) return;
-  const NodePtr node = api_.FindNode(pod.pod.node_name);
-  for (std::string& fault : BindingFaults(pod, node, book.pods)) Find(std::move(fault));
+  for (std::string& fault : BindingFaults(pod, book.node, book.pods)) Find(std::move(fault));
 }
 
 // Lost members come back whatever their queue has.
@@ -116,9 +123,11 @@ void Auditor::Impl::CheckShapes(const PodRecord& pod, Time at) {
 }
 
 void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
-  const NodePtr node = api_.FindNode(fresh.pod.node_name);
-  if (node == nullptr) return;
-  for (std::string& fault : DeviceFaults(fresh, node->node, book.pods)) Find(std::move(fault));
+  if (book.node == nullptr) return;
+  // How its devices are shared may be news to Muster: it goes by what it knows.
+  const NodePtr known = InDoubt(book.at, loop_.now()) ? book.before : nullptr;
+  for (std::string& fault : DeviceFaults(fresh, book.node->node, known, book.pods))
+    Find(std::move(fault));
 }
 
 // A pod of Muster's of higher priority waits, or did a moment ago.

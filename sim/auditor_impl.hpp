@@ -34,6 +34,9 @@ class Auditor::Impl {
 
  private:
   struct NodeBook {
+    NodePtr node;      // as it is at this event; null: there is none
+    NodePtr before;    // as it was before the last changes that Muster may not know of; null: not
+    cluster::Time at;  // of the last of these changes
     std::map<cluster::PodUid, PodPtr> pods;  // live and bound
     cluster::Time changed;  // when somebody else last changed what Muster can count on
   };
@@ -103,6 +106,7 @@ class Auditor::Impl {
   void CheckGuarantee(const PodRecord& pod);
   void CheckShapes(const PodRecord& pod, cluster::Time at);
   void SeeTurn(const PodRecord& pod, bool live, cluster::Time at);
+  void SeeNode(const NodePtr& node, Change change, cluster::Time at);
   void CheckDevices(const PodRecord& fresh, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
   // Empty: nothing.

@@ -12,6 +12,34 @@ namespace muster::sim {
 
 using cluster::PodUid;
 
+namespace {
+
+struct Taken {
+  cluster::DeviceAmount amount;
+  std::string owners;  // each after a space
+};
+
+Taken TakenOf(const cluster::Gpu& gpu, const std::map<PodUid, PodPtr>& pods) {
+  Taken taken;
+  for (const auto& [uid, pod] : pods) {
+    const auto& held = pod->pod.bound_gpus;
+    if (std::find(held.begin(), held.end(), gpu.index) == held.end()) continue;
+    // A device that cannot serve such a request any more is taken whole.
+    const cluster::DeviceAmount share = cluster::ShareOn(gpu, pod->pod.spec->gpus);
+    taken.amount += share.none() ? cluster::DeviceAmount::All() : share;
+    taken.owners.append(" ").append(pod->pod.key.ToString());
+  }
+  return taken;
+}
+
+const cluster::Gpu* FindGpu(const cluster::Node& node, cluster::GpuIndex index) {
+  const auto found = std::find_if(node.gpus.begin(), node.gpus.end(),
+                                  [&](const cluster::Gpu& gpu) { return gpu.index == index; });
+  return found == node.gpus.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::vector<std::string> BindingFaults(const PodRecord& bound, const NodePtr& node,
                                        const std::map<PodUid, PodPtr>& pods) {
   const std::string what =
@@ -60,24 +88,19 @@ std::vector<std::string> BindingFaults(const PodRecord& bound, const NodePtr& no
 }
 
 std::vector<std::string> DeviceFaults(const PodRecord& fresh, const cluster::Node& node,
-                                      const std::map<PodUid, PodPtr>& pods) {
+                                      const NodePtr& known, const std::map<PodUid, PodPtr>& pods) {
   std::vector<std::string> faults;
-  for (const cluster::Gpu& gpu : node.gpus) {
-    const auto& given = fresh.pod.bound_gpus;
-    if (std::find(given.begin(), given.end(), gpu.index) == given.end()) continue;
-    cluster::DeviceAmount taken;
-    std::string owners;
-    for (const auto& [uid, pod] : pods) {
-      const auto& held = pod->pod.bound_gpus;
-      if (std::find(held.begin(), held.end(), gpu.index) == held.end()) continue;
-      // A device that cannot serve such a request any more is taken whole.
-      const cluster::DeviceAmount share = cluster::ShareOn(gpu, pod->pod.spec->gpus);
-      taken += share.none() ? cluster::DeviceAmount::All() : share;
-      owners.append(" ").append(pod->pod.key.ToString());
-    }
-    if (cluster::DeviceAmount::All().Holds(taken)) continue;
-    faults.push_back("GPU " + std::to_string(gpu.index.value) + " of node " + node.name + " has " +
-                     std::to_string(taken.most().value()) + " of 1000 taken by" + owners);
+  for (const cluster::GpuIndex index : fresh.pod.bound_gpus) {
+    const cluster::Gpu* gpu = FindGpu(node, index);
+    if (gpu == nullptr) continue;
+    const Taken taken = TakenOf(*gpu, pods);
+    if (cluster::DeviceAmount::All().Holds(taken.amount)) continue;
+    const cluster::Gpu* before = known == nullptr ? nullptr : FindGpu(known->node, index);
+    if (before != nullptr && cluster::DeviceAmount::All().Holds(TakenOf(*before, pods).amount))
+      continue;
+    faults.push_back("GPU " + std::to_string(index.value) + " of node " + node.name + " has " +
+                     std::to_string(taken.amount.most().value()) + " of 1000 taken by" +
+                     taken.owners);
   }
   return faults;
 }

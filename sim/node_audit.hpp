@@ -19,7 +19,9 @@ std::vector<std::string> BindingFaults(const PodRecord& bound, const NodePtr& no
 
 // Of the devices that the new pod was given: no more of any is taken than there is. (How a device
 // is shared may change under the pods that have it; nobody new must get it then.)
+// `known`: the node as it was a moment ago, which is what Muster may still go by; null: as now.
 std::vector<std::string> DeviceFaults(const PodRecord& fresh, const cluster::Node& node,
+                                      const NodePtr& known,
                                       const std::map<cluster::PodUid, PodPtr>& pods);
 
 }  // namespace muster::sim
