@@ -24,18 +24,20 @@ using cluster::Time;
 
 namespace {
 
-// Members that were bound, have Failed or are leaving, and were not replaced: no member that stays
-// was created after they were bound.
+// Members that were bound, have Failed or are leaving, and were not replaced: no member was created
+// after they were bound that was bound itself. (It may have Failed in its turn.)
 Headcount VisiblyLost(const Gang& gang) {
   std::vector<const Pod*> gone;
   std::multiset<std::pair<std::string, Time>>
-      later;  // roles and creation times of members that stay
+      later;  // roles and creation times of members that are or were bound
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
     if (CountsAsBound(member)) later.emplace(pod.role, pod.created);
     if (member.from_earlier_run) continue;
     const bool went = pod.phase == PodPhase::kFailed || (pod.deleting && !pod.terminal());
-    if (went && pod.bound()) gone.push_back(&pod);
+    if (!went || !pod.bound()) continue;
+    gone.push_back(&pod);
+    later.emplace(pod.role, pod.created);
   }
   std::sort(gone.begin(), gone.end(), [](const Pod* a, const Pod* b) {
     return std::tie(b->bound_at, a->uid) < std::tie(a->bound_at, b->uid);
