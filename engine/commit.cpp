@@ -37,7 +37,9 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     state.work.TriedInVain(gang.id);
     return;
   }
-  if (StartsWhole(gang) && !result.never_fits && WaitForEvidence(state, gang, now)) return;
+  // What never fits waits for nothing that kube-scheduler could say.
+  const bool hopeless = result.never_fits || state.ever_fits.Never(job.request.key) != nullptr;
+  if (StartsWhole(gang) && !hopeless && WaitForEvidence(state, gang, now)) return;
   Reason reason = job.over_queue && !result.never_fits
                       ? OverQueue(state, gang, gang.queue->asks)
                       : FromShortage(result.shortage, result.never_fits, result.down);

@@ -112,6 +112,7 @@ void Auditor::Impl::NoteRestart(Time at) {
   restarted_.push_back({at, lossy ? at + cluster::Duration(-kWrittenAgain.value()) : at});
   const cluster::Duration to_write = (lossy ? kWrittenAgain : writes.latency + writes.jitter) +
                                      options_.slack + options_.node_slack;
+  owner_audit_.NoteRestart(at + cluster::Duration(-to_write.value()));
   std::vector<ObjectKey> keys;
   for (auto& [key, gang] : gangs_) {
     // Of a gang that has never had its minimum nothing is written.

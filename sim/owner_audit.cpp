@@ -64,11 +64,20 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
   const auto unheard = std::ssize(job.gone);
   job.started = job.started || (!job.bound.empty() && there + unheard >= job.need);
   const bool whole = !job.bound.empty() && there >= job.need;
+  if (whole && !job.surely) job.whole_at = at;
   job.surely = job.surely || whole;
   job.lost = job.started && !whole && (job.lost || unheard > 0);
   const bool partial = !job.bound.empty() && !job.started && !job.one_by_one;
   if (!partial) job.partial_since = Time::Never();
   if (partial && job.partial_since == Time::Never()) job.partial_since = at;
+}
+
+void OwnerAudit::NoteRestart(Time unwritten) {
+  for (auto& [uid, job] : jobs_) {
+    const auto there = static_cast<int64_t>(job.bound.size() + job.succeeded.size());
+    const bool whole = !job.bound.empty() && there >= job.need;
+    if (!whole && job.whole_at >= unwritten) job.surely = false;
+  }
 }
 
 std::vector<std::string> OwnerAudit::Overdue(Time since, Time now, Duration limit) {

@@ -30,6 +30,8 @@ class OwnerAudit {
   // What has been bound in part for longer than the limit, said once for each time. `since`:
   // nothing before it counts.
   std::vector<std::string> Overdue(cluster::Time since, cluster::Time now, cluster::Duration limit);
+  // Muster comes anew: what became whole since `unwritten` it may never have written down.
+  void NoteRestart(cluster::Time unwritten);
   // Its Job has not started, or has lost a pod, of a minimum that somebody wrote or where the
   // policy moves gangs for that (`moves`).
   bool MayBeTakenBack(const PodRecord& pod, bool moves) const;
@@ -48,6 +50,7 @@ class OwnerAudit {
     bool started = false;             // until none is bound or shown
     bool surely = false;              // likewise, whatever Muster heard of first
     bool lost = false;                // a pod, since it started
+    cluster::Time whole_at;           // when it became whole, at last
     cluster::Time empty_since;        // when none was bound or shown any more, at last
     cluster::Time partial_since = cluster::Time::Never();
   };

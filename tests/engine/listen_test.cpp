@@ -246,6 +246,22 @@ TEST_CASE("nobody is evicted again for a gang that kube-scheduler refused",
   }
 }
 
+TEST_CASE("a gang that was refused and can never fit now says that it never fits",
+          "[engine][listen]") {
+  Released world;
+  world.RefuseAndGiveBack();
+  world.Add(MakeNode("n0").Gpus(4));
+  world.Add(MakeNode("n1").Gpus(4));
+  for (int round = 0; round < 4; ++round) {
+    world.Pass(Seconds(300));
+    CHECK(world.Gang("train").state == GangState::kUnsatisfiable);
+    CHECK(world.Gang("train").reason.code == ReasonCode::kNeverFits);
+    world.Add(MakePod("other-" + std::to_string(round)).Gpus(1));  // it comes and goes
+    world.Settle();
+    world.RemovePod("other-" + std::to_string(round));
+  }
+}
+
 TEST_CASE("what kube-scheduler refused is known after a restart", "[engine][listen][restart]") {
   Released world;
   world.RefuseAndGiveBack();
