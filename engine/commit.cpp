@@ -52,7 +52,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
         0, job.candidates.shielded.gangs, job.candidates.shielded.why);
   if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
   // In the domain where they have to be.
-  gang.course.cramped = !whole && gang.past.has_run() &&
+  gang.course.cramped = !whole && gang.past.running_since() &&
                         (!result.shortage.limit.empty() || !result.shortage.segments.empty());
   if (gang.course.cramped && result.move) BeginMove(state, gang, *result.move, now);
   // Where it might go, its queue's limit of that model forbids it.
