@@ -29,6 +29,13 @@ using cluster::Time;
 
 namespace {
 
+// For kube-scheduler to change its mind. What never fits waits for nothing that it could say.
+bool GoesBackToWait(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result,
+                    Time now) {
+  const bool never = result.never_fits || state.ever_fits.Never(job.request.key) != nullptr;
+  return StartsWhole(gang) && !never && WaitForEvidence(state, gang, now);
+}
+
 void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result,
             Time now) {
   // Only elastic members, or lost ones of which some are not there: room is not all that lacks.
@@ -37,9 +44,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     state.work.TriedInVain(gang.id);
     return;
   }
-  // What never fits waits for nothing that kube-scheduler could say.
-  const bool hopeless = result.never_fits || state.ever_fits.Never(job.request.key) != nullptr;
-  if (StartsWhole(gang) && !hopeless && WaitForEvidence(state, gang, now)) return;
+  if (GoesBackToWait(state, gang, job, result, now)) return;
   Reason reason = job.over_queue && !result.never_fits
                       ? OverQueue(state, gang, gang.queue->asks)
                       : FromShortage(result.shortage, result.never_fits, result.down);
