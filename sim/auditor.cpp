@@ -38,9 +38,9 @@ void Auditor::Impl::See(const WatchEvent& event) {
 
 void Auditor::Impl::SeeNode(const NodePtr& node, Change change, Time at) {
   NodeBook& book = nodes_[node->node.name];
-  if (!InDoubt(book.at, at)) book.before = book.node;
+  if (!InDoubt(book.news, at)) book.before = book.node;
   book.node = change == Change::kDeleted ? nullptr : node;
-  book.at = at;
+  book.news = at;
   book.changed = at;
   if (change == Change::kDeleted) restart_audit_.NodeGone(node->node.name);
   if (change != Change::kAdded) shape_audit_.Disturbed(at);
@@ -125,7 +125,7 @@ void Auditor::Impl::CheckShapes(const PodRecord& pod, Time at) {
 void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
   if (book.node == nullptr) return;
   // How its devices are shared may be news to Muster: it goes by what it knows.
-  const NodePtr known = InDoubt(book.at, loop_.now()) ? book.before : nullptr;
+  const NodePtr known = InDoubt(book.news, loop_.now()) ? book.before : nullptr;
   for (std::string& fault : DeviceFaults(fresh, book.node->node, known, book.pods))
     Find(std::move(fault));
 }

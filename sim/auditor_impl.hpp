@@ -34,9 +34,9 @@ class Auditor::Impl {
 
  private:
   struct NodeBook {
-    NodePtr node;      // as it is at this event; null: there is none
-    NodePtr before;    // as it was before the last changes that Muster may not know of; null: not
-    cluster::Time at;  // of the last of these changes
+    NodePtr node;    // as it is at this event; null: there is none
+    NodePtr before;  // as it was before changes that Muster may not know of; null: there was none
+    cluster::Time news;                      // when the node was changed last
     std::map<cluster::PodUid, PodPtr> pods;  // live and bound
     cluster::Time changed;  // when somebody else last changed what Muster can count on
   };

@@ -2,8 +2,11 @@
 // when Muster was away.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <string>
 #include <variant>
+#include <vector>
 
+#include "tests/engine/fabric_options.hpp"
 #include "tests/engine/trio.hpp"
 
 namespace muster::testing {
@@ -201,21 +204,62 @@ TEST_CASE("a member that Muster finds Failed or leaving when it comes is lost",
 TEST_CASE("a Failed pod whose place was taken tells nothing of one that went unseen",
           "[engine][past][restart]") {
   Trio world;
-  world.Change("train-0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
-  world.Pass(Seconds(10));
-  world.Add(MakePod("train-3")
-                .Gpus(8)
-                .InGroup("train")
-                .Owner("job")
-                .CreatedAt(world.now().milliseconds())
-                .Gated());
-  world.ScheduleAll("train");
+  const std::vector<std::string> pods = {"train-0", "train-3", "train-4"};
+  const size_t failures = GENERATE(1U, 2U);  // the second of them in the pod that took the place
+  for (size_t i = 0; i < failures; ++i) {
+    world.Pass(Seconds(10));
+    world.Change(pods[i], [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+    world.Add(MakePod(pods[i + 1])
+                  .Gpus(8)
+                  .InGroup("train")
+                  .Owner("job")
+                  .CreatedAt(world.now().milliseconds())
+                  .Gated());
+    world.ScheduleAll("train");
+    REQUIRE(world.BoundIn("train") == 3);
+  }
   REQUIRE(world.Gang("train").state == GangState::kRunning);
   world.LosePod("train-1");
   world.Restart();
   world.Pass(Seconds(600));
   CHECK(world.Evictions() == 0);
   CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a gang that begins again in part is taken back, wherever lost members would wait",
+          "[engine][past][fabric]") {
+  engine::Options options = WithFabric();
+  options.lost_member = engine::LostMember::kMoveGang;
+  Harness world(options);
+  const auto node = [](int gpus) {
+    return MakeNode("a0x").Gpus(gpus).Label("block", "a").Label("rack", "a0");
+  };
+  world.Add(node(8));
+  cluster::PodGroup group = MakePodGroup("train").MinMember(2);
+  group.topology.required = "rack";
+  world.Add(group);
+  const auto add = [&](const std::string& name) {
+    world.Add(MakePod(name).Gpus(4).InGroup("train").Owner("job").Gated());
+  };
+  for (const char* name : {"train-0", "train-1"}) add(name);
+  world.ScheduleAll("train");
+  REQUIRE(world.BoundIn("train") == 2);
+  for (const char* name : {"train-0", "train-1"}) world.RemovePod(name);
+  world.Settle();
+  for (const char* name : {"again-0", "again-1"}) add(name);
+  // Of its new plan one Bind went through before half of the node was gone.
+  world.Change("again-0", [](cluster::Pod& pod) {
+    pod.gates.clear();
+    pod.node_name = "a0x";
+    pod.bound_gpus = {cluster::GpuIndex{0}, cluster::GpuIndex{1}, cluster::GpuIndex{2},
+                      cluster::GpuIndex{3}};
+    pod.bound_by_muster = true;
+  });
+  world.Add(node(4));
+  world.Settle();
+  REQUIRE(world.BoundIn("train") == 1);
+  world.Pass(Seconds(61));
+  CHECK(world.Evictions() == 1);
 }
 
 TEST_CASE("members whose places were taken while Muster was away were lost",

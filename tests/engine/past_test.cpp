@@ -41,29 +41,6 @@ TEST_CASE("a member that ends and is collected while Muster is away is not lost"
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
-TEST_CASE("a member that failed twice and runs again hides nobody who ends while Muster is away",
-          "[engine][past][restart]") {
-  Trio world;
-  for (const char* again : {"train-0-1", "train-0-2"}) {
-    const std::string failed = std::string(again) == "train-0-1" ? "train-0" : "train-0-1";
-    world.Pass(Seconds(10));
-    world.Change(failed, [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
-    world.Add(MakePod(again)
-                  .Gpus(8)
-                  .InGroup("train")
-                  .Owner("job")
-                  .CreatedAt(world.now().milliseconds())
-                  .Gated());
-    world.ScheduleAll("train");
-    REQUIRE(world.BoundIn("train") == 3);
-  }
-  world.LosePod("train-1");
-  world.Restart();
-  world.Pass(Seconds(600));
-  CHECK(world.Evictions() == 0);
-  CHECK(world.Gang("train").state == GangState::kRunning);
-}
-
 template <typename World>
 void EndOneOfFour(World& world, const std::vector<std::string>& names) {
   world.Add(MakeNode("n3").Gpus(8));
