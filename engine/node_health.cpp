@@ -27,6 +27,16 @@ bool KeepsToTheList(const Pod& pod, const Node* node) {
   });
 }
 
+std::string WithoutDigits(std::string name) {
+  std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
+  return name;
+}
+
+bool OfOneTemplate(const Strike& a, const Strike& b) {
+  return a.pod.ns == b.pod.ns &&
+         (*a.spec == *b.spec || WithoutDigits(a.pod.name) == WithoutDigits(b.pod.name));
+}
+
 Duration Penalty(const BadNodes& options, int64_t times) {
   Duration penalty = options.first;
   for (int64_t i = 1; i < times && penalty < options.max; ++i) penalty = penalty * 2;
@@ -57,7 +67,7 @@ void NodeHealth::Note(const Pod& pod, const std::string& culprit, const Node* no
   std::vector<Subject> subjects = SubjectsOf(pod, node);
   if (const cluster::StartFailure* failure = pod.start_failure.get()) {
     if (!failure->admission && failure->ran > options.start_window) return;
-    return Add(pod.uid, {std::move(subjects), culprit, pod.key.ToString(), failure->admission,
+    return Add(pod.uid, {std::move(subjects), culprit, pod.key, pod.spec, failure->admission,
                          failure->reason, failure->at});
   }
   if (!well || pod.running_since == Time() || !Watches(pod.node_name)) return;
@@ -160,6 +170,10 @@ std::vector<const Strike*> NodeHealth::Standing(const Record& record) const {
   for (const auto& [key, strike] : record.strikes) {
     if (strike->at > record.void_until && !Excused(*strike)) standing.push_back(strike);
   }
+  const bool of_one = std::all_of(standing.begin(), standing.end(), [&](const Strike* strike) {
+    return OfOneTemplate(*strike, *standing.front());
+  });
+  if (of_one) std::erase_if(standing, [](const Strike* strike) { return !strike->admission; });
   return standing;
 }
 
@@ -189,7 +203,7 @@ std::string NodeHealth::Why(const Record& record) const {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
   };
   return some(standing.size(), "pod") + " of " + some(gangs.size(), "gang") +
-         " failed there at their start, the last one " + last.pod + ": " + last.reason +
+         " failed there at their start, the last one " + last.pod.ToString() + ": " + last.reason +
          (last.admission ? " at admission" : "");
 }
 

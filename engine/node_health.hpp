@@ -22,8 +22,11 @@
 // 2. Containers of one gang that fail on one node within kOneIncident count once: members bring
 //    each other down. A gang that fails in one way on kManyNodes nodes, or on all there are, fails
 //    by itself: its strikes count nowhere, and nodes left out for them alone come back.
-// 3. Never more than most_percent of all nodes are left out.
-// 4. A strike older than kRemember, by the newest time that any pod's status showed, is void.
+// 3. A container may fail because of what it runs: such strikes count only beside one of another
+//    namespace or template. Two pods of a namespace are of one template where their specs are
+//    equal, or their names but for digits.
+// 4. Never more than most_percent of all nodes are left out.
+// 5. A strike older than kRemember, by the newest time that any pod's status showed, is void.
 //    Memory: kMost strikes, the oldest of them forgotten first.
 //
 // After a restart it is told of the pods that exist, and counts again. Forgotten are failures and

@@ -4,12 +4,14 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cluster/ids.hpp"
+#include "cluster/pod.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::engine {
@@ -26,7 +28,8 @@ struct Subject {
 struct Strike {
   std::vector<Subject> subjects;
   std::string culprit;
-  std::string pod;
+  cluster::ObjectKey pod;
+  std::shared_ptr<const cluster::PodSpec> spec;  // of the pod
   bool admission = false;
   std::string reason;
   cluster::Time at;  // as the pod's status has it

@@ -178,31 +178,65 @@ TEST_CASE("a container counts when it fails at once, and what is deleted never",
   }
   CHECK_FALSE(Out(world, "n0"));
   CHECK(world.engine().Count().starts_failed == 0);
-  for (int i = 0; i < 3; ++i) {
+  for (const char* name : {"early", "soon"}) {
     world.Pass(Seconds(20));
-    const std::string name = "early-" + std::to_string(i);
-    REQUIRE(Start(world, name, "early") == "n0");
+    REQUIRE(Start(world, name, name, MakePod("x").Gpus(1).Priority(name[0])) == "n0");
     Fails(world, name, false, Seconds(10));
   }
   CHECK(Out(world, "n0"));
-  CHECK(world.engine().Count().starts_failed == 3);
+  CHECK(world.engine().Count().starts_failed == 2);
+}
+
+TEST_CASE("containers of one template that crash take no node from others, whatever their number",
+          "[engine][leftout]") {
+  Harness world;
+  AddNodes(world, 4);
+  const bool by_name = GENERATE(true, false);  // that the sweep's pods are of one template
+  for (int i = 0; i < 6; ++i) {
+    world.Pass(Seconds(20));
+    const std::string name = by_name ? "sweep-" + std::to_string(i) : std::string(1, char('a' + i));
+    REQUIRE(Start(world, name, name, MakePod("x").Gpus(1).Priority(by_name ? i : 0)) == "n0");
+    Fails(world, name, false, Seconds(1));
+  }
+  CHECK_FALSE(Out(world, "n0"));
+  CHECK(world.engine().Count().starts_failed == 6);
+
+  SECTION("until one of another template crashes there too") {
+    world.Pass(Seconds(20));
+    REQUIRE(Start(world, "other", "other", MakePod("x").Gpus(1).Priority(7)) == "n0");
+    Fails(world, "other", false, Seconds(1));
+    CHECK(Out(world, "n0"));
+  }
+  SECTION("until one of another namespace crashes there too") {
+    world.Add(MakePod("sweep-9").Namespace("team-b").Gpus(1).BoundTo("n0").Owner("sweep-9"));
+    world.Settle();
+    Fails(world, "sweep-9", false, Seconds(1));
+    CHECK(Out(world, "n0"));
+  }
+  SECTION("until the kubelet turns two gangs down there") {
+    FailsOn(world, "sweep-7", "sweep-7");
+    CHECK_FALSE(Out(world, "n0"));
+    FailsOn(world, "sweep-8", "sweep-8");
+    CHECK(Out(world, "n0"));
+  }
 }
 
 TEST_CASE("members of one gang that bring each other down count once", "[engine][leftout]") {
   Harness world;
   AddNodes(world, 4);
-  world.AddGang("train", 8, 1, 8);
-  world.ScheduleAll("train");
-  for (int i = 0; i < 8; ++i) Fails(world, "train-" + std::to_string(i), false, Seconds(1));
+  for (int i = 0; i < 8; ++i) {
+    const PodBuilder role = MakePod("x").Gpus(1).Priority(i % 2);
+    REQUIRE(Start(world, std::string(1, char('a' + i)), "train", role) == "n0");
+  }
+  for (int i = 0; i < 8; ++i) Fails(world, std::string(1, char('a' + i)), false, Seconds(1));
   CHECK_FALSE(Out(world, "n0"));
 }
 
-TEST_CASE("an application that crashes everywhere takes no node out for long",
-          "[engine][leftout]") {
+TEST_CASE("a gang that is turned down everywhere takes no node out for long", "[engine][leftout]") {
   Harness world;
   AddNodes(world, 50);
   std::set<std::string> hit;
-  for (int i = 0; i < 30; ++i) hit.insert(FailsOn(world, "bad-" + std::to_string(i), "bad", false));
+  for (int i = 0; i < 30; ++i) hit.insert(FailsOn(world, "bad-" + std::to_string(i), "bad"));
   CHECK(hit == std::set<std::string>{"n0", "n1", "n10"});
   CHECK(world.engine().Count().nodes_left_out == 0);
   CHECK(Events(world, "NodeLeftOut") == 2);
