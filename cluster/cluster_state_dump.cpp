@@ -288,7 +288,7 @@ void DumpVolumes(const PodVolumes& volumes, Line& line) {
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, resized, pod_group, declared_min_member, alone, queue, role,
-               owner_uid, index, job_index, daemon, phase, deleting, leaves_by, gates,
+               owner_uid, index, job_index, daemon, phase, deleting, leaves_by, grace, gates,
                nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
                resource_version, defect, gang_record, start_failure, running_since, handed_over,
                asked_queue, hami_turn, says_disruption, run_times, preemptible, labels, gang_words,
@@ -305,6 +305,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   line.Flag("daemon", daemon).Number("phase", static_cast<int>(phase));
   line.Flag("deleting", deleting);
   if (leaves_by != Time()) line.Number("leavesby", leaves_by.milliseconds());
+  if (grace != Pod().grace) line.Number("grace", grace.value());
   line.List("gates", gates, WriteText);
   line.Text("nominated", nominated_node).Text("node", node_name);
   if (bound_at != Time()) line.Number("boundat", bound_at.milliseconds());

@@ -29,16 +29,16 @@ bool SameVolumes(const PodVolumes* a, const PodVolumes* b) {
 bool SameRecord(const Pod& a, const Pod& b) {
   const auto values = [](const Pod& pod) {
     const auto& [uid, key, spec, resized, pod_group, declared_min_member, alone, queue, role,
-                 owner_uid, index, job_index, daemon, phase, deleting, leaves_by, gates,
+                 owner_uid, index, job_index, daemon, phase, deleting, leaves_by, grace, gates,
                  nominated_node, node_name, bound_gpus, bound_by_muster, bound_in, created,
                  bound_at, resource_version, defect, gang_record, start_failure, running_since,
                  handed_over, asked_queue, hami_turn, says_disruption, run_times, preemptible,
                  labels, gang_words, non_preemptible, unschedulable, volumes] = pod;
     return std::tie(uid, key, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
-                    job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
-                    bound_gpus, bound_by_muster, bound_in, created, bound_at, defect, running_since,
-                    handed_over, asked_queue, hami_turn, says_disruption, preemptible, labels,
-                    non_preemptible);
+                    job_index, daemon, phase, deleting, leaves_by, grace, gates, nominated_node,
+                    node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at, defect,
+                    running_since, handed_over, asked_queue, hami_turn, says_disruption,
+                    preemptible, labels, non_preemptible);
   };
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.resized, b.resized) &&
          SameValue(a.gang_record, b.gang_record) && SameValue(a.start_failure, b.start_failure) &&

@@ -160,6 +160,7 @@ struct Pod {
   bool deleting = false;  // deletionTimestamp is set
   // deletionTimestamp, milliseconds since 1970: when its grace is over. 0: not known.
   Time leaves_by;
+  Duration grace = Seconds(30);      // spec.terminationGracePeriodSeconds
   std::vector<std::string> gates;    // schedulingGates still present
   std::string nominated_node;        // status.nominatedNodeName
   std::string node_name;             // spec.nodeName; empty: not bound

@@ -179,8 +179,9 @@ void VisitGangs(Policy* policy, FieldVisitor* visitor) {
     VisitStrictOrder(&options->strict_order, notes, visitor);
     VisitPreemption(options, notes, visitor);
     visitor->Duration({"victimTimeout",
-                       "How long the evicted pods may take to end. Then the waiting gang gives up\n"
-                       "the room that was earmarked for it, and is planned again."},
+                       "How long the evicted pods may take to end: longer grace periods are cut.\n"
+                       "Then the waiting gang gives up the room that was earmarked for it, and\n"
+                       "is planned again."},
                       {Seconds(1), Seconds(86'400)}, &options->victim_timeout);
     visitor->Duration(
         {"reservationTimeout",
@@ -228,7 +229,8 @@ void VisitBadNodes(engine::BadNodes* nodes, FieldVisitor* visitor) {
        "A node is left out for new members for a while if members fail there at their start:\n"
        "the kubelet does not admit them, or a container fails at once. If it is known which\n"
        "device a pod was given (shared devices), only that device is left out. A gang that\n"
-       "fails on three nodes is considered faulty itself, and no node is left out for it."},
+       "fails on three nodes is considered faulty itself, and no node is left out for it.\n"
+       "Containers that fail count only if pods of two namespaces or templates failed there."},
       [&] {
         const DurationRange range{Seconds(1), Seconds(86'400)};
         visitor->Duration(

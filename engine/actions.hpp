@@ -99,6 +99,7 @@ struct EvictPod {
   // The gang for which it is done: its own, or its preemptor. What is to be
   // evicted for one gang goes together or not at all.
   cluster::ObjectKey gang = {};
+  std::optional<cluster::Duration> grace = {};  // instead of the pod's own, which is longer
 };
 // What the PodGroup's status should say; written in the flavour's own words. No outcome is waited
 // for.

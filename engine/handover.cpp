@@ -146,7 +146,11 @@ void HandoverStep::Bound(Member& member) {
   const Reason why =
       repairing ? gang_.course.setback : WhyEvicted(state_, *FirstPreemptor(state_, gang_));
   const ActionId id = state_.writes.Begin(member, WriteKind::kEvict);
-  state_.writes.Ask(EvictPod{id, RefOf(member), Describe(why), preemptor_or_self.key});
+  EvictPod evict{id, RefOf(member), Describe(why), preemptor_or_self.key};
+  // Nobody makes others wait for ever by his grace.
+  const cluster::Duration most = state_.options.victim_timeout;
+  if (!repairing && member.pod->grace > most) evict.grace = most;
+  state_.writes.Ask(std::move(evict));
 }
 
 // A finalizer keeps some pods that are deleted before they have a node. As long as they are

@@ -347,6 +347,8 @@ void AppendSpec(JsonWriter& json, const Pod& pod) {
   if (pod.volumes != nullptr) AppendVolumes(json, *pod.volumes);
   if (!pod.node_name.empty()) json.Key("nodeName").Text(pod.node_name);
   AppendConstraints(json, spec);
+  if (pod.grace != Pod().grace)
+    json.Key("terminationGracePeriodSeconds").Integer(pod.grace.value() / 1000);
   if (!spec.scheduler_name.empty()) json.Key("schedulerName").Text(spec.scheduler_name);
   json.Key("priority").Integer(spec.priority);
   if (pod.run_times != nullptr && pod.run_times->enforced > cluster::Duration(0))

@@ -166,6 +166,7 @@ constexpr Kept kPodSpec[] = {
     Object("resources", kResources),
     Map("overhead"),
     Value("nodeName"),
+    Value("terminationGracePeriodSeconds"),
     Value("schedulerName"),
     Object("schedulingGroup", kGroup),
     List("schedulingGates", kGate),

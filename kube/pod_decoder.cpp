@@ -45,8 +45,9 @@ namespace {
 constexpr const char* kVolcanoTask = "volcano.sh/task-spec";
 // Of one pod's record.
 constexpr size_t kMaxGates = 64;
-constexpr size_t kMaxDefect = 1024;  // bytes of what an annotation says
-constexpr size_t kMaxWords = 600;    // bytes of what kube-scheduler says
+constexpr int64_t kMostGrace = 1'000'000'000;  // seconds; a longer one is as good as this
+constexpr size_t kMaxDefect = 1024;            // bytes of what an annotation says
+constexpr size_t kMaxWords = 600;              // bytes of what kube-scheduler says
 
 // The gang's size where a pod carries it, by whatever name its ecosystem gives that.
 int64_t ReadDeclaredMinMember(const JsonView& labels, const JsonView& annotations) {
@@ -158,6 +159,12 @@ std::shared_ptr<const cluster::GangRecord> ReadGangRecord(const JsonView& annota
   if (text.empty()) return nullptr;
   const Result<cluster::GangRecord> record = ParseGangRecord(text);
   return record.ok() ? std::make_shared<const cluster::GangRecord>(*record) : nullptr;
+}
+
+cluster::Duration ReadGrace(const JsonView& seconds) {
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  const int64_t grace = seconds.Integer(Pod().grace.value() / 1000, 0, kLargest);
+  return cluster::Seconds(std::min(grace, kMostGrace));
 }
 
 PodPhase PhaseOf(std::string_view text) {
@@ -305,6 +312,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   });
   record.nominated_node = status.Get("nominatedNodeName").Text();
   record.node_name = spec.Get("nodeName").Text();
+  record.grace = ReadGrace(spec.Get("terminationGracePeriodSeconds"));
   if (record.bound()) record.bound_at = ReadBoundAt(status);
   if (record.bound()) record.resized = ReadResized(spec, status, record.spec->requests);
   if (!record.bound()) record.unschedulable = ReadUnschedulable(status);

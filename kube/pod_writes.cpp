@@ -184,6 +184,7 @@ ApiRequest Make(const engine::EvictPod& action, const WriteContext& context) {
   json.Key("namespace").Text(action.pod.key.ns).EndObject();
   json.Key("deleteOptions").BeginObject().Key("preconditions").BeginObject();
   json.Key("uid").Text(action.pod.uid.text()).EndObject();
+  if (action.grace) json.Key("gracePeriodSeconds").Integer(action.grace->value() / 1000);
   if (context.dry_run) json.Key("dryRun").BeginArray().Text("All").EndArray();
   json.EndObject().EndObject();
   return request;

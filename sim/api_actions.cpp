@@ -89,7 +89,7 @@ Status Write(ApiServer& api, const engine::EndHamiTurn& action) {
   return api.Unannotate(Actor::kMuster, action.pod, cluster::kHamiBindTimeAnnotation);
 }
 Status Write(ApiServer& api, const engine::EvictPod& action) {
-  return api.EvictPod(Actor::kMuster, action.pod, action.gang);
+  return api.EvictPod(Actor::kMuster, action.pod, action.gang, action.grace);
 }
 Status Write(ApiServer& api, const engine::TellPod& action) {
   PodStatusPatch patch;

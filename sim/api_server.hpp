@@ -99,10 +99,10 @@ class ApiServer {
   // others go at once, and so does any with a grace of zero.
   cluster::Status DeletePod(Actor actor, const engine::PodRef& pod,
                             std::optional<cluster::Duration> grace = {});
-  // The eviction subresource: as DeletePod with the pod's own grace. kConflict when the budget of
-  // its gang lets no more go.
+  // The eviction subresource: as DeletePod. kConflict when the budget of its gang lets no more go.
   cluster::Status EvictPod(Actor actor, const engine::PodRef& pod,
-                           const cluster::ObjectKey& whose = {});
+                           const cluster::ObjectKey& whose = {},
+                           std::optional<cluster::Duration> grace = {});
   // A PodDisruptionBudget of a PodGroup's pods: so many may be evicted from now on. Pods that are
   // not bound, have ended or are being deleted are not held to it.
   void SetBudget(const cluster::ObjectKey& group, int64_t allowed);

@@ -194,7 +194,7 @@ Status ApiServer::DeletePod(Actor actor, const engine::PodRef& pod, std::optiona
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kDelete);
-  return impl_->Terminate(**slot, grace.value_or((**slot)->grace));
+  return impl_->Terminate(**slot, grace.value_or((**slot)->pod.grace));
 }
 
 void ApiServer::SetBudget(const cluster::ObjectKey& group, int64_t allowed) {
@@ -213,8 +213,8 @@ const engine::EvictPod* ApiServer::OverBudget(
   return nullptr;
 }
 
-Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod,
-                           const cluster::ObjectKey& whose) {
+Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod, const cluster::ObjectKey& whose,
+                           std::optional<Duration> grace) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kEvict);
@@ -231,7 +231,7 @@ Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod,
     next->evicted_for = whose;
     **slot = std::move(next);
   }
-  return impl_->Terminate(**slot, (**slot)->grace);
+  return impl_->Terminate(**slot, grace.value_or((**slot)->pod.grace));
 }
 
 Status ApiServer::BindPod(Actor actor, const Binding& binding) {

@@ -45,7 +45,6 @@ struct PodRecord {
   std::string json;     // as it was submitted; empty: a controller made it
   std::string job_uid;  // the Job that made it; empty: none
   int64_t job_index = 0;
-  cluster::Duration grace = cluster::Seconds(30);  // terminationGracePeriodSeconds
 
   // Times on the loop's clock, as far as it has come.
   std::optional<cluster::Time> bound_at;
@@ -82,7 +81,7 @@ struct JobRecord {
   int64_t parallelism = 1;
   int64_t completions = 1;
   int64_t backoff_limit = 6;  // failed or lost pods that are replaced before the Job fails
-  PodRecord pod;  // template: spec, pod_group, role, annotations, claims, runs_for, grace
+  PodRecord pod;  // template: spec, pod_group, role, annotations, claims, runs_for
   // Status, written by the JobController.
   int64_t active = 0;
   int64_t succeeded = 0;

@@ -47,7 +47,7 @@ PodRecord PodOfTrace(const std::string& name, cluster::PodSpec spec) {
   PodRecord record;
   record.pod.key = {"default", name};
   record.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
-  record.grace = cluster::Duration(0);
+  record.pod.grace = cluster::Duration(0);
   return record;
 }
 

@@ -66,7 +66,7 @@ Status AddSimulated(const YamlNode& pod, sim::PodRecord& record) {
   }
   if (const YamlNode* spec = pod.Find("spec"); spec != nullptr) {
     const auto grace = config::ParseWhole(spec->TextAt("terminationGracePeriodSeconds"));
-    if (grace) record.grace = cluster::Seconds(*grace);
+    if (grace) record.pod.grace = cluster::Seconds(*grace);
     if (spec->Find("resourceClaims") != nullptr) {
       const Result<std::string> json = config::ToJson(pod, "");
       if (json.ok()) record.claim_templates = kube::ReadClaimTemplates(*json);

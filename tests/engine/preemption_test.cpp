@@ -52,6 +52,24 @@ TEST_CASE("all members are nominated before the first victim is evicted", "[engi
   CHECK(world.Count<engine::RemoveGate>() == 0);
 }
 
+TEST_CASE("a victim may take as long as the policy's victimTimeout to end, whatever its grace",
+          "[engine][preemption]") {
+  FullWorld world;
+  world.Change("old-0", [](cluster::Pod& pod) { pod.grace = cluster::Seconds(86'400); });
+  world.Change("old-1", [](cluster::Pod& pod) { pod.grace = cluster::Seconds(600); });
+  world.Submit("urgent", 2, 8, 100);
+  world.Settle();
+  int cut = 0;
+  for (const engine::Action& action : world.log) {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict == nullptr || !evict->grace) continue;
+    ++cut;
+    CHECK(evict->pod.key.name == "old-0");
+    CHECK(evict->grace == cluster::Seconds(600));
+  }
+  CHECK(cut == 1);
+}
+
 TEST_CASE("what victims leave goes to nobody else", "[engine][preemption]") {
   FullWorld world;
   world.Submit("urgent", 2, 8, 100);

@@ -41,7 +41,8 @@ TEST_CASE("a pod from the API server", "[kube][pod]") {
       "ownerReferences":[{"kind":"Other","uid":"x","name":"x"},
                          {"kind":"Job","uid":"job-uid","name":"train","controller":true}],
       "managedFields":[{"manager":"kubectl","fieldsV1":{"f:spec":{}}}]},
-    "spec":{"nodeName":"node-1","schedulerName":"muster","priority":-5,"nodeSelector":{"a":"b"},
+    "spec":{"nodeName":"node-1","schedulerName":"muster","priority":-5,
+      "terminationGracePeriodSeconds":3600,"nodeSelector":{"a":"b"},
       "containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}],
       "schedulingGates":[{"name":"muster.dev/gang"},{"name":"other"}]},
     "status":{"phase":"Running","nominatedNodeName":"node-2"}})");
@@ -51,6 +52,7 @@ TEST_CASE("a pod from the API server", "[kube][pod]") {
   CHECK(pod.resource_version == 8123);
   CHECK(pod.created.milliseconds() == 1714555800000);
   CHECK(pod.deleting);
+  CHECK(pod.grace == cluster::Seconds(3600));
   CHECK(pod.pod_group == "train");
   CHECK(pod.role == "worker");
   CHECK(pod.owner_uid == "job-uid");

@@ -116,6 +116,10 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
   CHECK(RequestOf(engine::EvictPod{{1}, kPod, "partial"}, {.dry_run = true}).body ==
         R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a",)"
         R"("namespace":"team"},"deleteOptions":{"preconditions":{"uid":"u-1"},"dryRun":["All"]}})");
+  CHECK(RequestOf(engine::EvictPod{{1}, kPod, "", {}, cluster::Seconds(600)}, {}).body ==
+        R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a",)"
+        R"("namespace":"team"},"deleteOptions":{"preconditions":{"uid":"u-1"},)"
+        R"("gracePeriodSeconds":600}})");
 }
 
 TEST_CASE("what an answer says is taken, what it leaves open is looked up", "[kube][writes]") {

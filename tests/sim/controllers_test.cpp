@@ -69,7 +69,7 @@ TEST_CASE("a deleted pod goes after its grace, at once when it has none", "[kube
   Machines machines;
   PodRecord pod;
   pod.pod = MakePod("p").BoundTo("n");
-  pod.grace = cluster::Duration(500);
+  pod.pod.grace = cluster::Duration(500);
   REQUIRE(machines.api.CreatePod(Actor::kUser, pod).ok());
   machines.loop.RunUntil(At(5));
   machines.Delete("p");

@@ -33,7 +33,7 @@ class World {
     PodRecord record;
     record.pod.key = {"default", name};
     record.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
-    record.grace = cluster::Duration(0);
+    record.pod.grace = cluster::Duration(0);
     REQUIRE(cluster_.api().CreatePod(Actor::kUser, std::move(record)).ok());
     Settle();
     return Where(name);

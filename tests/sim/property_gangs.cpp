@@ -55,7 +55,7 @@ PodRecord World::NewPod(const std::string& name, uint32_t kind) {
   constexpr const char* kQueues[] = {"a", "b", "c"};
   record.pod.asked_queue = kQueues[kind / 3 % 3];
   if (kind % 19 == 0) record.pod.preemptible = kind % 2 == 0;
-  record.grace = Seconds(kind % 2 == 0 ? 0 : 5);
+  record.pod.grace = Seconds(kind % 2 == 0 ? 0 : 5);
   if (kind % 4 != 0) record.runs_for = Seconds(5 + kind % 300);
   // What they say of it is right, half of it, or nothing.
   if (record.runs_for && kind % 3 != 0) {
