@@ -86,17 +86,35 @@ cluster::GangRecord CarriedRecord(const Gang& gang) {
   return carrier == nullptr ? cluster::GangRecord{} : *carrier->gang_record;
 }
 
+// What is written is by Muster's clock, what it is compared with by the API server's.
+constexpr cluster::Duration kClocksApart = cluster::Seconds(60);
+
+// The record as far as API objects do not contradict it: a gang runs since no time before its
+// PodGroup was made, and none after the last of its members was bound.
+cluster::GangRecord Believed(cluster::GangRecord record, const Gang& gang, const PodGroup& group,
+                             Time now) {
+  Time last;
+  for (const auto& [uid, member] : gang.members) last = std::max(last, member.pod->bound_at);
+  if (last == Time()) last = now;
+  if (!record.started) return record;
+  const bool too_late = *record.started > last + kClocksApart;
+  const bool too_early = !group.declared && *record.started + kClocksApart < group.created;
+  if (too_late || too_early) record.started = std::min(last, now);
+  return record;
+}
+
 // What the API objects tell of its past, once. False: there is nothing that tells.
 bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
   const PodGroup* group = state.members.GroupOf(gang);
   if (group == nullptr) return false;
-  const cluster::GangRecord record = group->declared ? CarriedRecord(gang) : group->record;
+  const cluster::GangRecord told = group->declared ? CarriedRecord(gang) : group->record;
+  const cluster::GangRecord record = Believed(told, gang, *group, now);
   for (auto& [uid, member] : gang.members) {
     member.from_earlier_run = member.pod->terminal() && OfAnotherOwner(*member.pod, record);
   }
   gang.past = Inherited(gang, record);
   gang.past.SetAdoptedAt(now);
-  state.announcer.Adopted(gang, record);
+  state.announcer.Adopted(gang, told);
   if (gang.past.has_run() && record.lost_since != Time()) {
     gang.course.partial_since = OnReturn(record.lost_since, state.options.partial_timeout, now);
   }

@@ -105,6 +105,40 @@ TEST_CASE("a member that ended counts across a restart though another pod waits 
   }
 }
 
+TEST_CASE("a record is not believed that tells of a start when API objects allow none",
+          "[engine][past][restart]") {
+  const cluster::Time in_2099(4'070'908'800'000);
+  SECTION("with a PodGroup") {
+    const cluster::Time lie = GENERATE_COPY(in_2099, cluster::Time(0));
+    Trio world;
+    const cluster::Time began = world.now();
+    world.ChangeGroup("train", [&](cluster::PodGroup& group) {
+      group.created = began - Seconds(300);
+      group.record.started = lie;
+    });
+    world.Pass(Seconds(600));
+    world.Restart();
+    world.Settle();
+    CHECK(world.Gang("train").started_at == began);
+  }
+  SECTION("without") {
+    DeclaredTrio world;
+    const cluster::Time began = world.now();
+    for (const char* name : {"a", "b", "c"}) {
+      world.Change(name, [&](cluster::Pod& pod) {
+        REQUIRE(pod.gang_record);
+        cluster::GangRecord record = *pod.gang_record;
+        record.started = in_2099;
+        pod.gang_record = std::make_shared<const cluster::GangRecord>(record);
+      });
+    }
+    world.Pass(Seconds(600));
+    world.Restart();
+    world.Settle();
+    CHECK(world.Gang("train").started_at == began);
+  }
+}
+
 TEST_CASE("pods of the next run take no places of the one that ends", "[engine][past][restart]") {
   Trio world;
   world.Pass(Seconds(10));
