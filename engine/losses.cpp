@@ -176,7 +176,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
     const cluster::Allocation* held =
         state.preemptions.PreemptorOf(uid) == nullptr ? member.held() : nullptr;
     if (!member.leaving()) {
-      whole = whole && held != nullptr && member.pod->bound_by_muster;
+      whole = whole && held != nullptr && member.ours;
       if (held != nullptr) bound.push_back({&member, &held->placement});
     } else if (held != nullptr && state.preemptions.ProtectionOf(uid) == nullptr) {
       add({{&member, &held->placement}}, false);

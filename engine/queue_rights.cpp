@@ -109,7 +109,7 @@ std::vector<const Member*> MayGo(const Gang& gang) {
     if (member.held() == nullptr) continue;
     all.push_back(&member);
     if (member.leaving()) leaving.push_back(&member);
-    stays = stays || (member.holds() && !member.leaving() && !member.pod->bound_by_muster);
+    stays = stays || (member.holds() && !member.leaving() && !member.ours);
   }
   return stays ? leaving : all;
 }

@@ -29,7 +29,7 @@ bool IsBelow(const Tree& tree, QueueIndex leaf, QueueIndex queue) {
 
 bool HasOthersPods(const Gang& gang) {
   return std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-    return entry.second.holds() && !entry.second.pod->bound_by_muster;
+    return entry.second.holds() && !entry.second.ours;
   });
 }
 

@@ -368,14 +368,41 @@ TEST_CASE("victims that were refused a moment ago are asked about with all other
   CHECK(world.Evicted() == kAllOld);
 }
 
-TEST_CASE("a gang with a pod that Muster did not place is nobody's victim",
-          "[engine][preemption]") {
+TEST_CASE("a gang with a pod of another scheduler is nobody's victim", "[engine][preemption]") {
   FullWorld world;
-  world.Change("old-0", [](cluster::Pod& pod) { pod.bound_by_muster = false; });
+  world.Change("old-0", [](cluster::Pod& pod) {
+    pod.bound_by_muster = false;
+    cluster::PodSpec spec = *pod.spec;
+    spec.scheduler_name = "default-scheduler";
+    pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
+  });
   world.Submit("urgent", 2, 8, 100);
   world.Settle();
   CHECK(world.Evicted().empty());
   CHECK(world.Gang("urgent").state == GangState::kQueued);
+}
+
+TEST_CASE("a pod that names Muster and its node by itself is a victim as others are",
+          "[engine][preemption]") {
+  SECTION("without queues") {
+    FullWorld world;
+    for (int i = 0; i < 4; ++i) {
+      world.Change("old-" + std::to_string(i),
+                   [](cluster::Pod& pod) { pod.bound_by_muster = false; });
+    }
+    world.Submit("urgent", 2, 8, 100);
+    world.Settle();
+    CHECK(world.Evicted() == kAllOld);
+  }
+  SECTION("of the queue to which it is charged") {
+    QueueWorld world({Queue("x", 8), Queue("y", 0)});
+    cluster::Pod pod = MakePod("by-itself").Gpus(8).BoundTo("n0");
+    pod.asked_queue = "y";
+    world.Add(pod);
+    world.Settle();
+    world.Submit("claims", "x", 8);
+    CHECK(world.Evicted() == "by-itself");
+  }
 }
 
 }  // namespace
