@@ -345,6 +345,11 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
                    "A gang that has waited for this long (2h), where it is not known when others\n"
                    "leave enough room, gets nodes to which no others come until it starts."},
                   &rules->reserve_after);
+        VisitTerm(visitor,
+                  {"reserveFor",
+                   "For this long (6h). Then others may come there for as long, and so on: the\n"
+                   "gang keeps its claim to the nodes. 0s: until it starts, however late."},
+                  &rules->reserve_for);
         VisitYesOrNo(visitor,
                      {"lendToEvictable",
                       "Gangs may run there, however long, that the gang may evict when its time\n"

@@ -39,10 +39,13 @@ struct Booking {
   cluster::NodeSet useful;                  // nodes that the gang may use
   // What of the room is free, and kept free. As of the last look.
   std::vector<cluster::Placement> kept;
-  bool free = false;             // as of then, all of the room is
-  bool sound = true;             // as of then, it will be free at `at`
-  bool turned_away = false;      // some gang is told that it waits for this one's room
-  bool called = false;           // it was due, and the gang had a turn for it
+  bool free = false;         // as of then, all of the room is
+  bool sound = true;         // as of then, it will be free at `at`
+  bool turned_away = false;  // some gang is told that it waits for this one's room
+  bool called = false;       // it was due, and the gang had a turn for it
+  bool open = false;         // closed room that is open to others for now, as of the last look
+  cluster::Time turns_at = cluster::Time::Never();  // when that changes next
+  int64_t idle = 0;              // milliseconds of a GPU that were kept free for it
   cluster::Time searched_at;     // earlier room was looked for
   uint64_t searched_growth = 0;  // ClusterState::growth() then
 

@@ -165,7 +165,7 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
   const bool starts = own != nullptr && own->due(now) && own->free;
   for (const Booking& booking : state.bookings.all()) {
     if (starts && &booking >= own && !FitsBeside(state, {booking.number}, own->room)) continue;
-    if (booking.gang == gang.id || !useful.Meets(booking.nodes)) continue;
+    if (booking.open || booking.gang == gang.id || !useful.Meets(booking.nodes)) continue;
     if (!booking.closed() && end <= booking.at) continue;
     const Gang* booked = state.members.Find(booking.gang);
     if (booked == nullptr || GoesBefore(state, gang, *booked)) continue;
@@ -385,8 +385,17 @@ std::string NamesOf(const EngineState& state, const cluster::NodeSet& nodes) {
 
 std::string EvidenceOf(const EngineState& state, const Booking& booking) {
   const std::string where = NamesOf(state, booking.nodes);
-  if (booking.closed()) return "no others come to " + where + " until those there have ended";
-  return "gang " + booking.last.key.ToString() + " is the last to leave " + where;
+  if (!booking.closed())
+    return "gang " + booking.last.key.ToString() + " is the last to leave " + where;
+  const std::string turns = ShowTime(booking.turns_at);
+  std::string text = booking.open ? "others may come to " + where + " until " + turns +
+                                        ", then no more until those there have ended"
+                                  : "no others come to " + where + " until those there have ended";
+  if (!booking.open && booking.turns_at != Time::Never())
+    text += ", or until " + turns + ": then they may for as long";
+  const int64_t hours = booking.idle / cluster::Seconds(3600).value();
+  if (hours > 0) text += "; " + std::to_string(hours) + " GPU hours were kept idle for it";
+  return text;
 }
 
 }  // namespace muster::engine

@@ -86,6 +86,21 @@ void EndBooking(EngineState& state, const GangId& gang) {
   state.bookings.End(gang);
 }
 
+void NoteClosed(Gang& gang, Time now) {
+  if (!gang.closed_since) gang.closed_since = now;
+}
+
+// Closed room is open for as long as it was closed before: whether it is now, and when that
+// changes.
+std::pair<bool, Time> OpenUntil(const EngineState& state, const Booking& booking, Time now) {
+  const Gang* gang = state.members.Find(booking.gang);
+  if (gang == nullptr || !booking.closed() || !gang->closed_since) return {false, Time::Never()};
+  const int64_t each = TermsOfBookings(state, *gang).reserve_for.value();
+  if (each <= 0) return {false, Time::Never()};
+  const int64_t turns = (now - *gang->closed_since).value() / each;
+  return {turns % 2 == 1, *gang->closed_since + cluster::Duration((turns + 1) * each)};
+}
+
 // Its time has come: it has a turn, whether or not anything became free just now.
 void CallGang(EngineState& state, const GangId& id) {
   Gang* gang = state.members.Find(id);
@@ -98,7 +113,7 @@ void CallGang(EngineState& state, const GangId& id) {
 std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
   const uint64_t growth = state.cluster.growth();
   for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {
-    const Gang* booked = state.members.Find(booking.gang);
+    Gang* booked = state.members.Find(booking.gang);
     if (booked == nullptr || !booked->pending()) continue;
     const Gang& gang = *booked;
     if (booking.sound) {
@@ -110,6 +125,7 @@ std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
     const bool waited = Waited(gang, now) >= TermsOfBookings(state, gang).reserve_after;
     if (!booking.closed() && waited && LookAt(state, booking, true, now).sound) {
       state.bookings.Close(booking.gang);
+      NoteClosed(*booked, now);
       state.queue.AnythingMayFit();
       LookAtBookings(state, now);
       continue;
@@ -438,6 +454,9 @@ void LookAtBookings(EngineState& state, Time now) {
     Looked looked = LookAt(state, booking, false, now);
     due = std::min(due, looked.due);
     if (booking.at > now) due = std::min(due, booking.at);
+    const auto [open, until] = OpenUntil(state, booking, now);
+    due = std::min(due, until);
+    if (state.bookings.SetOpen(booking.gang, open, until)) state.queue.AnythingMayFit();
     state.bookings.Look(booking.gang, std::move(looked.kept), looked.free, looked.sound);
     const bool starts = state.bookings.Of(booking.gang)->due(now);
     if (starts && state.bookings.Call(booking.gang)) CallGang(state, booking.gang);
@@ -490,6 +509,8 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   booking.searched_at = now;
   booking.searched_growth = state.cluster.growth();
   if (!booking.closed() && !gang->promised) gang->promised = booking.at;
+  if (booking.closed()) NoteClosed(*gang, now);
+  if (known != nullptr) booking.idle = known->idle;
   Overtake(state, *gang, booking);
   state.bookings.Grant(std::move(booking));
 }

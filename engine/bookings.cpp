@@ -43,6 +43,16 @@ void Bookings::Close(const GangId& gang) {
   booking->last = {};
 }
 
+bool Bookings::SetOpen(const GangId& gang, bool open, Time until) {
+  Booking* booking = Find(gang);
+  MUSTER_CHECK(booking != nullptr);
+  booking->turns_at = until;
+  if (booking->open == open) return false;
+  booking->number = ++edition_;
+  booking->open = open;
+  return true;
+}
+
 void Bookings::Reorder(const GangId& gang, const queues::OrderKey& order) {
   Booking* booking = Find(gang);
   MUSTER_CHECK(booking != nullptr);
@@ -108,11 +118,13 @@ const Unbookable* Bookings::WhyNot(const GangId& gang) const {
 void Bookings::Count(Time now) {
   const int64_t passed = std::max<int64_t>(0, (now - counted_at_).value());
   counted_at_ = std::max(counted_at_, now);
-  for (const Booking& booking : all_) {
+  for (Booking& booking : all_) {
+    if (booking.open) continue;
     int64_t milli = 0;
     for (const cluster::Placement& kept : booking.kept) {
       for (const cluster::GpuShare& share : kept.gpus) milli += share.taken.most().value();
     }
+    booking.idle += milli * passed / 1000;
     if (milli > 0) idle_[booking.queue] += milli * passed / 1000;
   }
 }

@@ -4,6 +4,8 @@
 //
 //   Grant ──▶ booked ──Move: earlier room, or other room where it broke──▶ booked ──End──▶ (gone)
 //                 └──Close: no time is known──▶ closed ──Exchange──▶ closed ──End──▶ (gone)
+//                                                 ▲ └──SetOpen, for reserveFor each──▶ open ─┐
+//                                                 └──────────────────────────────────────────┘
 //
 // 1. A gang has at most one booking, and only while it waits as a whole and nothing but room keeps
 //    it from starting.
@@ -44,6 +46,8 @@ class Bookings {
   // In place of the gang's former one.
   void Grant(Booking booking);
   void Close(const cluster::GangId& gang);
+  // Its closed room is open to others until then, or closed again. True: that has changed.
+  bool SetOpen(const cluster::GangId& gang, bool open, cluster::Time until);
   void Reorder(const cluster::GangId& gang, const queues::OrderKey& order);
   void End(const cluster::GangId& gang);
   void EndAll();

@@ -94,6 +94,8 @@ struct Gang {
   GroupTerms terms;
   // When it was to start by its first booking since it ran last.
   std::optional<cluster::Time> promised;
+  // When nodes were closed for it first since it ran last.
+  std::optional<cluster::Time> closed_since;
 
   // With whose gangs it is spread, within its namespace; empty: with none.
   Owned<std::string, Membership> spread_group;

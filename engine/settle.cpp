@@ -124,6 +124,7 @@ void Begin(EngineState& state, Gang& gang, Time now) {
     if (gang.promised) state.progress.started.back().late = now - *gang.promised;
   }
   gang.promised.reset();
+  gang.closed_since.reset();
   const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
   const bool whole = Lack(Minus(declared, gang.past.ended()), have) == 0;
   gang.past.Begin(starts && !whole ? FirstMinimum(group) : declared, whole, BoundSince(gang, now));

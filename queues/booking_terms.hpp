@@ -24,6 +24,8 @@ struct BookingRules {
   std::optional<cluster::Duration> min_age = {};  // only gangs that have waited for so long
   // After this room is closed for a gang of which nobody knows when others leave it.
   std::optional<cluster::Duration> reserve_after = {};
+  // For so long at a time; then it is open for as long. 0: until the gang starts.
+  std::optional<cluster::Duration> reserve_for = {};
   // Its gangs' booked room is lent to gangs that they may evict when they start (R16).
   std::optional<bool> lend_to_evictable = {};
   std::optional<bool> without_checkpoint = {};  // its gangs borrow so without checkpoints, too
@@ -38,6 +40,7 @@ struct BookingTerms {
   int64_t depth = 1;
   cluster::Duration min_age = cluster::Seconds(300);
   cluster::Duration reserve_after = cluster::Seconds(7200);
+  cluster::Duration reserve_for = cluster::Seconds(21'600);
   bool lend_to_evictable = true;
   bool without_checkpoint = false;
   Trust trust = Trust::kDeclared;

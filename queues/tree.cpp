@@ -134,6 +134,7 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   say(spec.bookings.depth, queue.bookings.depth);
   say(spec.bookings.min_age, queue.bookings.min_age);
   say(spec.bookings.reserve_after, queue.bookings.reserve_after);
+  say(spec.bookings.reserve_for, queue.bookings.reserve_for);
   say(spec.bookings.lend_to_evictable, queue.bookings.lend_to_evictable);
   say(spec.bookings.without_checkpoint, queue.bookings.without_checkpoint);
   say(spec.bookings.trust, queue.bookings.trust);

@@ -312,13 +312,14 @@ TEST_CASE("reservations and backfill are said by queue, else as the queue above 
           "[config][queues][R10]") {
   const std::vector<QueueSpec> queues = Queues(R"(queues:
 - name: a
-  reservations: {depth: 2, minAge: 1m, reserveAfter: 90m}
+  reservations: {depth: 2, minAge: 1m, reserveAfter: 90m, reserveFor: 3h}
   backfill: {trust: enforced}
 - {name: b, parent: a, reservations: {depth: 0, minAge: inherit}}
 )");
   CHECK(queues[0].bookings == queues::BookingRules{.depth = 2,
                                                    .min_age = cluster::Seconds(60),
                                                    .reserve_after = cluster::Seconds(5400),
+                                                   .reserve_for = cluster::Seconds(10'800),
                                                    .trust = queues::Trust::kEnforced});
   CHECK(queues[1].bookings == queues::BookingRules{.depth = 0});
   const queues::Tree tree(queues);
@@ -327,6 +328,7 @@ TEST_CASE("reservations and backfill are said by queue, else as the queue above 
         queues::BookingTerms{.depth = 0,
                              .min_age = cluster::Seconds(60),
                              .reserve_after = cluster::Seconds(5400),
+                             .reserve_for = cluster::Seconds(10'800),
                              .trust = queues::Trust::kEnforced});
   const std::string slurm =
       "queues: [{name: a, reservations: {bf_job_part_count_reserve: 3, bf_min_age_reserve: "

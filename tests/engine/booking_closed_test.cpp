@@ -72,6 +72,43 @@ TEST_CASE("a gang of a queue that always comes last starts in time as well", "[e
   CHECK(world.StartedAt("big") - asked <= Seconds(1'000 + 2 * 300));
 }
 
+TEST_CASE(
+    "room that is closed for a gang which never gets it is open to others for half of the time",
+    "[engine][R15]") {
+  const bool limited = GENERATE(true, false);
+  BookingWorld world(
+      WithQueues({BookingClosedRoot({.min_age = Seconds(0),
+                                     .reserve_after = Seconds(100),
+                                     .reserve_for = limited ? Seconds(7'200) : Seconds(0)})}));
+  world.Add(MakeNode("n0").Gpus(8).Build());
+  world.Ask("forever", 1, 0);
+  world.Run(Seconds(10));
+  world.Ask("big", 8, 0, "", 100);
+  world.Run(Seconds(100));
+  const auto why = [&] { return world.Gang("big").expected->why; };
+  CHECK(why() == (limited ? "no others come to n0 until those there have ended, or until "
+                            "2027-01-15T10:01:50Z: then they may for as long"
+                          : "no others come to n0 until those there have ended"));
+  world.Ask("small", 1, 0, "", 300);
+  world.Run(Seconds(7'190));
+  CHECK_FALSE(world.Started("small"));
+  CHECK_THAT(why(), Catch::EndsWith("; 13 GPU hours were kept idle for it"));
+  world.Run(Seconds(20));
+  CHECK(world.Started("small") == limited);
+  if (!limited) return;
+  CHECK_THAT(why(), Catch::StartsWith("others may come to n0 until 2027-01-15T12:01:50Z, then no "
+                                      "more until those there have ended; 13 GPU hours"));
+  world.Run(Seconds(7'200));
+  world.Ask("late", 1, 0, "", 300);
+  world.Run(Seconds(600));
+  CHECK_FALSE(world.Started("late"));
+  // Its claim to the nodes is the first one.
+  world.Succeed("forever");
+  world.Run(Seconds(10));
+  CHECK(world.Started("big"));
+  CHECK_FALSE(world.Started("late"));
+}
+
 TEST_CASE("the node with the fewest GPUs in use is closed, then the one that is furthest",
           "[engine][R15]") {
   BookingWorld world(

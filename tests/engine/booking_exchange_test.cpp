@@ -56,7 +56,8 @@ void AskBig(BookingWorld& world, int pods, const std::string& level = "",
 
 std::string ClosedFor(const BookingWorld& world, const std::string& name = "big") {
   const auto& expected = world.Gang(name).expected;
-  return expected && expected->at == Time::Never() ? expected->why : "";
+  if (!expected || expected->at != Time::Never()) return "";
+  return expected->why.substr(0, expected->why.find(", or until"));
 }
 
 // Gangs first and second have two nodes each closed, all of which are in use.
