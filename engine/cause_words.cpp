@@ -121,6 +121,24 @@ std::string NodesOf(const Shortage& shortage, int64_t count) {
          (shortage.domain.empty() ? std::string() : " of " + shortage.domain);
 }
 
+// What no number of nodes would help: said first.
+std::string HopelessText(const Shortage& shortage) {
+  if (shortage.largest_node_gpus == 0 || shortage.roles.empty()) return {};
+  const int64_t largest = shortage.roles.front().gpu_milli;
+  if (largest > shortage.largest_node_gpus * 1000) {
+    return "each pod wants " + GpuCount(largest) + ", the largest node has " +
+           std::to_string(shortage.largest_node_gpus) + "; ";
+  }
+  int64_t others = 0;
+  for (const Cause& cause : shortage.causes) {
+    if (cause.what == What::kOtherGpus && cause.name.empty()) others += cause.nodes;
+  }
+  const bool shares = shortage.pod_gpu_milli % 1000 != 0;
+  if (!shares || shortage.with_room > 0 || others == 0 || others != shortage.gpu_nodes) return {};
+  return "it asks for a share of a GPU, and no node that it may use shares its GPUs (HAMi, "
+         "gpushare or the label muster.dev/gpu-sharing); ";
+}
+
 // "it wants 24 GPUs (3 × 8), 20 were free on the 6 nodes that it may use, the cluster has 68".
 std::string WantsText(const Shortage& shortage, bool never) {
   const std::string roles = RolesText(shortage.roles);
@@ -257,7 +275,8 @@ std::string CutAtClause(const std::string& text, size_t most) {
 
 std::string LackText(const Shortage& shortage, bool never) {
   std::string text;
-  if (shortage.need_gpu_milli > 0) text = WantsText(shortage, never) + "; ";
+  if (shortage.need_gpu_milli > 0)
+    text = HopelessText(shortage) + WantsText(shortage, never) + "; ";
   text += NodesText(shortage, never ? "would have room" : "had room at its last try");
   // How many fit in segments was not counted.
   if (shortage.fits == 0 || !shortage.segments.empty()) return text;

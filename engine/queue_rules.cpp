@@ -61,8 +61,36 @@ int64_t Whole(const Resource& resource, int64_t amount, bool up) {
   return IsMemory(resource) ? amount : amount / 1000 + (up && amount % 1000 > 0 ? 1 : 0);
 }
 
-// `asks`: of the gang alone.
-std::string Describe(const queues::Tree& tree, const queues::Excess& excess, int64_t asks) {
+// ": 64 kept for prod, 8 kept for ci": for whom the room of the queue is that the leaf may not
+// take.
+std::string KeepersText(const queues::Ledger& ledger, const queues::Excess& excess,
+                        queues::QueueIndex leaf) {
+  constexpr size_t kMostKeepers = 3;
+  const queues::Tree& tree = ledger.tree();
+  const std::vector<queues::QueueIndex> own = tree.PathOf(leaf);
+  std::vector<std::pair<int64_t, std::string>> keepers;
+  for (uint32_t i = 0; i < tree.size(); ++i) {
+    const queues::QueueIndex queue{i};
+    const int64_t kept = ledger.kept(queue, excess.resource);
+    if (kept <= 0 || std::find(own.begin(), own.end(), queue) != own.end()) continue;
+    const std::vector<queues::QueueIndex> path = tree.PathOf(queue);
+    if (std::find(path.begin(), path.end(), excess.queue) == path.end()) continue;
+    keepers.emplace_back(-kept, tree.at(queue).name);
+  }
+  std::sort(keepers.begin(), keepers.end());
+  std::string text;
+  for (size_t i = 0; i < std::min(keepers.size(), kMostKeepers); ++i) {
+    text += (i == 0 ? ": " : ", ") +
+            ShowAmount(tree.resources()[excess.resource], -keepers[i].first) + " kept for " +
+            keepers[i].second;
+  }
+  return keepers.size() > kMostKeepers ? text + " and others" : text;
+}
+
+// `asks`: of the gang alone, which is in queue `leaf`.
+std::string Describe(const queues::Ledger& ledger, const queues::Excess& excess,
+                     queues::QueueIndex leaf, int64_t asks) {
+  const queues::Tree& tree = ledger.tree();
   const Resource& resource = tree.resources()[excess.resource];
   const std::string queue = "queue " + tree.at(excess.queue).name;
   const std::string name = ToString(resource);
@@ -76,7 +104,7 @@ std::string Describe(const queues::Tree& tree, const queues::Excess& excess, int
                    : queue + " would use " + would + " of " + name + ", its limit is " + most;
     case queues::Excess::Kind::kGuarantee:
       return "in " + queue + " " + most + " of " + name + " may be borrowed, it would borrow " +
-             would;
+             would + KeepersText(ledger, excess, leaf);
     case queues::Excess::Kind::kOwnGuarantee:
       break;
   }
@@ -87,16 +115,16 @@ std::string Describe(const queues::Tree& tree, const queues::Excess& excess, int
 }
 
 // What the gang asks for alone is said where that is more than there may ever be.
-Reason BecauseOf(const queues::Tree& tree, const queues::Excess& excess,
-                 const queues::Vector& asks) {
-  const Resource& resource = tree.resources()[excess.resource];
+Reason BecauseOf(const queues::Ledger& ledger, const queues::Excess& excess,
+                 queues::QueueIndex leaf, const queues::Vector& asks) {
+  const Resource& resource = ledger.tree().resources()[excess.resource];
   const bool limit = excess.kind == queues::Excess::Kind::kLimit;
   const bool borrows = excess.kind == queues::Excess::Kind::kGuarantee;
   const int64_t alone = asks[excess.resource];
   const int64_t need = !borrows && alone > excess.most ? alone : excess.would;
   return Because(limit ? ReasonCode::kQueueLimit : ReasonCode::kQueueGuarantee,
                  Whole(resource, excess.most, false), Whole(resource, need, true),
-                 Describe(tree, excess, alone));
+                 Describe(ledger, excess, leaf, alone));
 }
 
 std::optional<queues::Excess> ExcessOf(const queues::Ledger& ledger, queues::QueueIndex leaf,
@@ -108,9 +136,9 @@ std::optional<queues::Excess> ExcessOf(const queues::Ledger& ledger, queues::Que
 }
 
 Reason OverQueue(const QueueBook& book, const Gang& gang, const queues::Vector& asks) {
-  const auto excess =
-      ExcessOf(book.ledger(), book.IndexOf(QueueOf(gang)), asks, gang.non_preemptible);
-  return excess ? BecauseOf(book.tree(), *excess, asks) : Reason{};
+  const queues::QueueIndex leaf = book.IndexOf(QueueOf(gang));
+  const auto excess = ExcessOf(book.ledger(), leaf, asks, gang.non_preemptible);
+  return excess ? BecauseOf(book.ledger(), *excess, leaf, asks) : Reason{};
 }
 
 }  // namespace
@@ -206,7 +234,7 @@ Reason OverOwnGuarantee(const EngineState& state, const Gang& gang) {
   if (!book.on() || !gang.non_preemptible) return {};
   const queues::Vector asks = book.tree().Dense(gang.queue->asks);
   const auto excess = book.ledger().ExceedsGuarantee(book.IndexOf(QueueOf(gang)), asks);
-  return excess ? BecauseOf(book.tree(), *excess, asks) : Reason{};
+  return excess ? BecauseOf(book.ledger(), *excess, book.IndexOf(QueueOf(gang)), asks) : Reason{};
 }
 
 bool OverQueueAlone(const EngineState& state, const Gang& gang) {
@@ -238,7 +266,7 @@ Reason OverGrownQueue(const EngineState& state, const Gang& gang,
   }
   grown.SetCapacity(std::move(capacity));
   const auto excess = ExcessOf(grown, leaf, asks, gang.non_preemptible);
-  return excess ? BecauseOf(tree, *excess, asks) : Reason{};
+  return excess ? BecauseOf(grown, *excess, leaf, asks) : Reason{};
 }
 
 ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {

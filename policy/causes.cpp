@@ -210,6 +210,8 @@ GpuMilliSum TellCauses(const Search& search, const Shape& shape, const Demand& d
     const uint8_t bars = search.BarsOn(shape, node);
     if ((bars & Bar::kNoNode) != 0) return true;
     ++shortage.nodes;
+    shortage.largest_node_gpus =
+        std::max(shortage.largest_node_gpus, search.eligibility().facts(node).gpus);
     const bool open = bars == 0 && !Excluded(demand, node);
     if (open) {
       const NodeFree& free = search.tx().free().at(node);

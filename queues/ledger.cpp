@@ -49,6 +49,11 @@ int64_t Ledger::ClaimOf(QueueIndex queue, size_t resource, int64_t below) const 
   return std::max(taken, known.unlent[resource]);
 }
 
+int64_t Ledger::kept(QueueIndex queue, size_t resource) const {
+  const Book& book = books_[queue.value];
+  return book.claim[resource] - (tree_->at(queue).leaf() ? book.used : book.claims_below)[resource];
+}
+
 void Ledger::Set(QueueIndex leaf, const Vector& used) {
   for (size_t r = 0; r < used.size(); ++r) Set(leaf, r, used[r]);
 }

@@ -62,6 +62,8 @@ class Ledger {
   const Vector& used(QueueIndex queue) const { return books_[queue.value].used; }
   const Vector& average(QueueIndex queue) const { return books_[queue.value].average; }
   const Vector& claim(QueueIndex queue) const { return books_[queue.value].claim; }
+  // What of its guarantee it has not taken and does not lend, beside what is kept for those below.
+  int64_t kept(QueueIndex queue, size_t resource) const;
   const Vector& non_preemptible(QueueIndex named) const {
     return books_[named.value].non_preemptible;
   }

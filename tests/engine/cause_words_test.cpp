@@ -73,6 +73,23 @@ TEST_CASE("each cause has its words", "[engine][causes]") {
   for (const Case& c : cases) CHECK(CausesText({c.cause}) == c.want);
 }
 
+TEST_CASE("what no number of nodes would help is said first", "[engine][causes]") {
+  Harness world;
+  for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
+  world.Add(MakePod("large").Gpus(16).Gated());
+  world.Add(MakePod("half").GpuShare(500).Gated());
+  world.Settle();
+  const auto why = [&](const char* gang) { return Describe(world.Gang(gang).reason); };
+  CHECK_THAT(why("large"), Catch::Contains("each pod wants 16 GPUs, the largest node has 8; it "
+                                           "wants 16 GPUs"));
+  CHECK_THAT(why("half"), Catch::Contains("it asks for a share of a GPU, and no node that it may "
+                                          "use shares its GPUs (HAMi, gpushare or the label "
+                                          "muster.dev/gpu-sharing); it wants 0.5 GPUs"));
+  world.Add(MakeNode("n2").Gpus(4).Sharing(cluster::GpuSharing::Fractional()));
+  world.Settle();
+  CHECK(world.Gang("half").state == GangState::kReserved);
+}
+
 TEST_CASE("of many taints and labels those of most nodes are named", "[engine][causes]") {
   const std::vector<Cause> causes = {{What::kTaint, "a", 9},
                                      {What::kTaint, "b", 8},

@@ -127,7 +127,7 @@ TEST_CASE("what a queue does not lend waits for it", "[engine][queues][R3]") {
   CHECK(Reserved(world) == "g0 g1 g2 g3 g4 ");
   CHECK(world.Gang("g5").reason.code == ReasonCode::kQueueGuarantee);
   CHECK(world.Gang("g5").reason.detail ==
-        "in queue root 0 of gpu may be borrowed, it would borrow 1");
+        "in queue root 0 of gpu may be borrowed, it would borrow 1: 3 kept for owner");
   world.Add(Asks("o0", "owner", 3, 99));
   world.Settle();
   CHECK(Reserved(world) == "g0 g1 g2 g3 g4 o0 ");
