@@ -48,7 +48,10 @@ class Trial {
   }
 
  protected:
-  bool Stopped() { return rounds_++ >= what_.most_rounds || (what_.stop && what_.stop()); }
+  bool Stopped() {
+    if (std::exchange(moment_, world_.now()) != world_.now()) rounds_ = 0;
+    return rounds_++ >= what_.most_rounds || (what_.stop && what_.stop());
+  }
   cluster::Duration Passed() const { return world_.now() - what_.now; }
   std::vector<WhatIfEviction> TakeEvictions() {
     std::vector<WhatIfEviction> evictions = world_.TakeEvictions();
@@ -60,7 +63,8 @@ class Trial {
   TrialWorld world_;
 
  private:
-  int64_t rounds_ = 0;
+  int64_t rounds_ = 0;  // at `moment_`
+  Time moment_;
 };
 
 class NowTrial : Trial {

@@ -12,7 +12,8 @@
 //      From now on gangs end when that is known (durations.hpp), until nobody waits any more,
 //      nothing follows, or `outlook` is over. So a start is expected, as surely as the weakest word
 //      of all ends before it.
-//   3. Each ends early after `most_rounds` cycles, or when `stop` says so; then it is not complete.
+//   3. Each ends early after `most_rounds` cycles at one moment (nothing should need so many), or
+//      when `stop` says so; then it is not complete.
 #pragma once
 
 #include <cstdint>

@@ -138,6 +138,22 @@ TEST_CASE("what-if: durations that were learnt count where the queue trusts them
   }
 }
 
+TEST_CASE("what-if: however many wait, each one's start is known", "[engine][whatif]") {
+  constexpr int kWaiting = 200;
+  SixRun world(Root());
+  for (int i = 0; i < kWaiting; ++i) world.Ask("w" + std::to_string(i), 8, 60);
+  world.Settle();
+  engine::WhatIf what;
+  what.known = world.engine().DecidedFacts();
+  what.options = world.engine().options();
+  what.now = world.now();
+  what.most_rounds = 50;
+  const engine::WhatIfAnswer answer = engine::TryOut(what);
+  CHECK(answer.looked_at_all);
+  REQUIRE(answer.waits.size() == kWaiting);
+  for (const engine::WhatIfWait& wait : answer.waits) CHECK(wait.later);
+}
+
 TEST_CASE("what-if: who is evicted later for a gang is said with it", "[engine][whatif]") {
   queues::QueueSpec root{.name = "root"};
   root.preemption.within_queue = queues::WithinQueue::kLowerPriority;
