@@ -12,6 +12,8 @@ namespace muster::house {
 namespace {
 
 constexpr std::string_view kGuard = "manifests/admission/guard/guard.yaml";
+constexpr std::string_view kGrouping = "config/grouping/";
+constexpr std::string_view kGroup = "    group: ";
 constexpr std::string_view kKeys = "kube/muster_keys.cpp";
 constexpr std::string_view kOfEvents = "muster.dev/muster";  // no key of an object
 constexpr std::string_view kPrefix = "muster.dev/";
@@ -77,6 +79,22 @@ std::string ConstantIn(const SourceFile& file, std::size_t line) {
   return {};
 }
 
+// The API groups of the grouping rules (lines "group: NAME") that the guard does not name.
+void CheckGroups(const SourceTree& tree, std::vector<Finding>& findings) {
+  const auto guard = std::find_if(tree.files.begin(), tree.files.end(),
+                                  [](const SourceFile& file) { return file.path == kGuard; });
+  for (const SourceFile& file : tree.files) {
+    if (guard == tree.files.end() || !file.path.starts_with(kGrouping)) continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const std::size_t at = file.lines[i].find(kGroup);
+      if (at == std::string::npos) continue;
+      const std::string group = file.lines[i].substr(at + kGroup.size());
+      if (group == "core" || Has(*guard, group)) continue;
+      findings.push_back({file.path, i + 1, group + " is not in " + std::string(kGuard)});
+    }
+  }
+}
+
 bool NotForPeopleOnPods(std::string_view name) {
   return std::find(kNotForPeopleOnPods.begin(), kNotForPeopleOnPods.end(), name) !=
          kNotForPeopleOnPods.end();
@@ -104,6 +122,7 @@ std::vector<Finding> CheckGuard(const SourceTree& tree) {
     findings.push_back(place);
     findings.back().what = name + " is not for people to write on pods";
   }
+  CheckGroups(tree, findings);
   return findings;
 }
 

@@ -12,6 +12,7 @@ namespace muster::house {
 //    lets people write on pods, or it is one of those in guard_rules.cpp that they do not write
 //    there. A new name thus fails until somebody decides which of the two it is.
 // 2. The guard allows no name that the code does not know.
+// 3. It covers every API group that a grouping rule names: there are the owners of pods.
 std::vector<Finding> CheckGuard(const SourceTree& tree);
 
 // Each of these names, but for those of Events, has a constant that kube/muster_keys.cpp lists.

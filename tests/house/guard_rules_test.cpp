@@ -38,6 +38,18 @@ TEST_CASE("the guard allows nothing that Muster alone writes", "[house][guard]")
             {kGuardRulesGuard, 2, "muster.dev/gpus is not for people to write on pods"}});
 }
 
+TEST_CASE("the guard covers the owners of every grouping rule", "[house][guard]") {
+  const auto check = [](const std::string& groups) {
+    return CheckGuard(
+        MakeTree({MakeFile(kGuardRulesGuard, "- apiGroups: [" + groups + "]\n"),
+                  MakeFile("config/grouping/ray.yaml", "  - kind: Job\n    group: ray.io\n"),
+                  MakeFile("config/grouping/spark.yaml", "  - kind: Pod\n    group: core\n")}));
+  };
+  CHECK(check("apps, ray.io").empty());
+  CHECK(check("apps, xray.io") == std::vector<Finding>{{"config/grouping/ray.yaml", 2,
+                                                        "ray.io is not in " + kGuardRulesGuard}});
+}
+
 TEST_CASE("every key of Muster's is in the list of keys", "[house][guard]") {
   const std::string keys =
       "constexpr const char* kGpus = \"muster.dev/gpus\";\n"

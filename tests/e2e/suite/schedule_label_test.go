@@ -95,7 +95,7 @@ func takenPods(e *env) {
 		{"gated", 2, []objects.PodOption{byDefault, objects.WithGate(otherGate)}, "muster+", "muster+", 1},
 		{"by-hand", 2, []objects.PodOption{objects.Gated}, "muster+", "muster+", 0},
 		{"own", 2, []objects.PodOption{byDefault, objects.Labelled("app.kubernetes.io/name", "muster")},
-			"default-scheduler", "default-scheduler", 0},
+			"muster+", "muster+", 0},
 	}
 	for _, value := range []string{"gpu", "all"} {
 		e.scheduleLabel(value)
@@ -227,6 +227,9 @@ func TestGPUPodsOfOtherSchedulersAreRefusedWhereTheAdministratorSaysSo(t *testin
 		}
 		return nil
 	})
+	if err := create("by-itself", 1, onNode); err == nil || !strings.Contains(err.Error(), "expected no spec.nodeName, found some-node") {
+		t.Errorf("a GPU pod that names Muster and its node: %v", err)
+	}
 	for name, create := range map[string]error{
 		"muster's":       create("musters", 1),
 		"without GPUs":   create("plain", 0, third),

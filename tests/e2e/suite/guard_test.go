@@ -1,0 +1,72 @@
+package suite
+
+import (
+	"strings"
+	"testing"
+
+	"muster.dev/e2e/controlplane"
+	"muster.dev/e2e/objects"
+)
+
+// manifests/admission/guard: what others may write of Muster's, and what Muster's account may write of others'.
+func TestTheGuardKeepsMustersWordsFromOthersAndOthersPodsFromMuster(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	root, err := controlplane.Root()
+	e.must(err)
+	folder := root + "/manifests/admission/guard"
+	_, err = e.Kubectl(e.ctx, "", "apply", "-k", folder)
+	e.must(err)
+	e.t.Cleanup(func() {
+		if _, err := e.Kubectl(e.ctx, "", "delete", "-k", folder); err != nil {
+			e.t.Error(err)
+		}
+	})
+	const somebody, muster = "--as=somebody", "--as=system:serviceaccount:muster-system:muster"
+	for _, who := range []string{"somebody", "system:serviceaccount:muster-system:muster"} {
+		_, err = e.Kubectl(e.ctx, "", "-n", e.ns, "create", "rolebinding", "try-"+who[len(who)-6:], "--clusterrole=admin", "--user="+who)
+		e.must(err)
+	}
+	pod := objects.Pod(e.ns, "p", 1, objects.By("nobody"))
+	e.addPods(pod)
+	patch := func(who, kind, name, body string) error {
+		how := map[bool]string{true: "strategic", false: "merge"}[kind == "pod"]
+		_, err := e.Kubectl(e.ctx, "", "-n", e.ns, "patch", kind, name, who, "--type="+how, "--dry-run=server", "--patch="+body)
+		return err
+	}
+	job := `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"` + e.ns + `"},"spec":{"suspend":true,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`
+	_, err = e.Kubectl(e.ctx, job, "apply", "-f", "-")
+	e.must(err)
+	g := e.gang("g", 2, 1)
+	e.add(g)
+	group := "podgroups." + g.GroupResource().Group
+	const record = `{"metadata":{"annotations":{"muster.dev/gang-record":"ran=1 started=2099-01-01T00:00:00Z"}}}`
+	refused := func(what, words string, ask func() error) {
+		e.t.Helper()
+		e.eventually(30e9, what+" is refused", func() error {
+			if err := ask(); err == nil || !strings.Contains(err.Error(), words) {
+				return errorf("%v", err)
+			}
+			return nil
+		})
+	}
+	refused("a record on a pod", "only Muster writes annotation muster.dev/gang-record", func() error { return patch(somebody, "pod", "p", record) })
+	refused("a record on a PodGroup", "only Muster writes annotation", func() error { return patch(somebody, group, g.Name, record) })
+	refused("a record on an owner", "only Muster writes annotation", func() error { return patch(somebody, "job", "j", record) })
+	e.must(patch(somebody, "job", "j", `{"metadata":{"annotations":{"muster.dev/min-member":"2","team":"a"}}}`))
+
+	refused("another image by Muster's account", "changes no image", func() error {
+		return patch(muster, "pod", "p", `{"spec":{"containers":[{"name":"main","image":"other"}]}}`)
+	})
+	for what, body := range map[string]string{
+		"no label":            `{"metadata":{"labels":{"app":"x"}}}`,
+		"its own annotations": `{"metadata":{"annotations":{"team":"a"}}}`,
+		"no owner and no":     `{"metadata":{"finalizers":["example.com/x"]}}`,
+		"no deadline, grace":  `{"spec":{"activeDeadlineSeconds":10}}`,
+	} {
+		if err := patch(muster, "pod", "p", body); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("Muster's account patches %s: %v", body, err)
+		}
+	}
+	e.must(patch(muster, "pod", "p", `{"metadata":{"annotations":{"muster.dev/wake":"1"}}}`))
+	e.must(patch(muster, "pod", "p", `{"metadata":{"labels":{"muster.dev/leader":"true"}}}`))
+}
