@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <random>
@@ -11,6 +13,7 @@
 #include "config/file.hpp"
 #include "config/yaml_json.hpp"
 #include "config/yaml_parser.hpp"
+#include "kube/api_client.hpp"
 
 namespace muster::extender {
 
@@ -50,6 +53,20 @@ Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access) {
   const Result<std::string> json = ReadKubeconfig(access.kubeconfig);
   if (!json.ok()) return json.error();
   return kube::ParseKubeconfig({*json, access.kubeconfig}, access.context);
+}
+
+cluster::Duration RunsAhead(const kube::ClientConfig& server,
+                            const std::function<cluster::Time()>& now) {
+  const auto client = kube::ApiClient::Create(server, kube::ApiClientOptions{});
+  if (!client.ok()) return {};
+  const cluster::Time asked = now();
+  const auto reply = (*client)->Call({.lane = kube::Lane::kLease,
+                                      .path = "/version",
+                                      .timeout = std::chrono::milliseconds(3'000)});
+  if (!reply.ok() || !reply->date) return {};
+  // The server said it later than that, and left its milliseconds out.
+  const auto said = std::chrono::milliseconds(reply->date->time_since_epoch()).count() + 999;
+  return std::max(cluster::Duration(0), asked - cluster::Time(said));
 }
 
 Result<ObjectKey> ParseObjectKey(const std::string& text) {

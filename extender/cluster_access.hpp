@@ -1,11 +1,13 @@
 // How `muster serve` is told of a real cluster: a kubeconfig, or the service account of its own
-// pod. Reads the files; nothing is called.
+// pod. Reads the files; but for RunsAhead nothing is called.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cluster/ids.hpp"
 #include "cluster/result.hpp"
+#include "cluster/units.hpp"
 #include "extender/admission_service.hpp"
 #include "kube/client_config.hpp"
 
@@ -28,6 +30,12 @@ struct ClusterAccess {
 };
 
 cluster::Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access);
+
+// How far this host's clock runs ahead of the API server's, by the Date of an answer; 0: it does
+// not, by less than a second or two, or nobody can say. `now`: milliseconds since 1970. Calls the
+// server once, for 3 s at most.
+cluster::Duration RunsAhead(const kube::ClientConfig& server,
+                            const std::function<cluster::Time()>& now);
 
 // A kubeconfig, one YAML document, as JSON. Errors name the file, and the line where there is one.
 cluster::Result<std::string> ReadKubeconfig(const std::string& file);

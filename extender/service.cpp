@@ -115,7 +115,9 @@ class Service::Impl {
     for (const Error& fault : faults) log_.Error(message, {{"error", fault.ToString()}});
   }
   // The engine's time: milliseconds since 1970, because what outlives the process is told in them
-  // by API objects. Never jumps: the wall clock as it was at the start, and what has passed since.
+  // by API objects. Never jumps: the wall clock as it was at the start (the API server's, where
+  // this host's runs ahead of it: ages are counted from times that it has written), and what has
+  // passed since.
   cluster::Time Now() const {
     const auto passed = SteadyClock::now() - begin_;
     return began_ +
@@ -126,7 +128,7 @@ class Service::Impl {
   const ServiceOptions options_;
   const Logger& log_;
   const SteadyClock::time_point begin_;
-  const cluster::Time began_ = WallClock();
+  cluster::Time began_ = WallClock();
   config::Policy started_with_;
 
   FileWatch policy_watch_;
@@ -308,6 +310,12 @@ Status Service::Impl::StartApiCluster() {
   if (!client.ok()) return client.error();
   options.client = *std::move(client);
   options.client.user_agent = std::string("muster/") + kVersion;
+  const cluster::Duration ahead = RunsAhead(options.client, WallClock);
+  if (ahead > cluster::Duration(0)) {
+    began_ = began_ + cluster::Duration(-ahead.value());
+    log_.Info("this host's clock runs ahead, the API server's counts",
+              {{"seconds", std::to_string(ahead.value() / 1000)}});
+  }
   options.lease = options_.access.lease;
   options.identity = OwnIdentity();
   options.own_pod = OwnPod();

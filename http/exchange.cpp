@@ -147,7 +147,8 @@ struct BodySink {
   }
 };
 
-void ReadRetryAfter(const httplib::Response& response, Exchanged& outcome) {
+void ReadTimes(const httplib::Response& response, Exchanged& outcome) {
+  outcome.date = ParseHttpDate(response.get_header_value("Date"));
   if (outcome.status != 429 && outcome.status != 503) return;
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   outcome.retry_after = ParseRetryAfter(response.get_header_value("Retry-After"),
@@ -242,7 +243,7 @@ Exchanged Run(ClientConnection& connection, const ClientRequest& request,
                                (connection.broken() == Broken::kNone && stream.ended()));
   outcome.silent =
       outcome.error && stream.received() == 0 && connection.broken() == Broken::kTimeout;
-  ReadRetryAfter(response, outcome);
+  ReadTimes(response, outcome);
   return outcome;
 }
 

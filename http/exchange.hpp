@@ -37,10 +37,11 @@ struct Exchanged {
   std::string body;  // unless `take` had it
   // Of a 429 or 503 that says so; capped, see retry_after.hpp.
   std::optional<std::chrono::milliseconds> retry_after;
-  bool reusable = false;           // the connection may carry another request
-  bool nothing_sent = false;       // not a byte of the request left us
-  bool closed_unanswered = false;  // it was closed before a byte of an answer came
-  bool silent = false;             // the time was over before a byte of an answer came
+  std::optional<std::chrono::sys_seconds> date;  // the server's time, where it says it
+  bool reusable = false;                         // the connection may carry another request
+  bool nothing_sent = false;                     // not a byte of the request left us
+  bool closed_unanswered = false;                // it was closed before a byte of an answer came
+  bool silent = false;  // the time was over before a byte of an answer came
 };
 
 // Never throws. Headers must not hold line ends; requests with such are refused.

@@ -61,6 +61,7 @@ struct ApiReply {
   std::string body = {};
   // Of a 429 or 503 that says so; capped at 60 s.
   std::optional<std::chrono::milliseconds> retry_after = {};
+  std::optional<std::chrono::sys_seconds> date = {};  // the server's time
 
   bool ok() const { return status >= 200 && status < 300; }
 };

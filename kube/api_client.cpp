@@ -53,7 +53,7 @@ constexpr const char* kMetadataOnly =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 ApiReply ToReply(http::Exchanged outcome) {
-  return {outcome.status, std::move(outcome.body), outcome.retry_after};
+  return {outcome.status, std::move(outcome.body), outcome.retry_after, outcome.date};
 }
 
 Error Stopped() { return {Code::kUnavailable, "stopped", ""}; }
