@@ -202,14 +202,26 @@ Scheduler::BindReceipt Scheduler::Bind(const BindCall& call, uint64_t ticket, Ti
   return engine::Bind(*state_, call, ticket, now);
 }
 
-std::vector<GangView> Scheduler::Gangs() const {
+std::vector<GangView> Scheduler::Gangs(const std::string* ns) const {
   std::vector<GangView> views;
   std::optional<GangId> last;
   for (bool done = false; !done;) {
     FairMutexLock lock(mu_);
-    done = ViewGangs(*state_, last, views);
+    done = ViewGangs(*state_, ns, last, views);
   }
   return views;
+}
+
+std::vector<std::string> Scheduler::GangNamespaces() const {
+  std::vector<std::string> namespaces;
+  FairMutexLock lock(mu_);
+  const auto& gangs = state_->members.gangs();
+  for (auto next = gangs.begin(); next != gangs.end();) {
+    namespaces.push_back(next->first.key.ns);
+    // No namespace has a name between this one's and the same with a zero byte.
+    next = gangs.lower_bound({{namespaces.back() + std::string(1, '\0'), ""}, false});
+  }
+  return namespaces;
 }
 
 std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const {

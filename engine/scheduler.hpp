@@ -87,7 +87,9 @@ class Scheduler {
 
   // Each gang, node or count as it was at some moment of the call, not all at the same one: the
   // lock is given away in between.
-  std::vector<GangView> Gangs() const;  // ordered by id
+  // Ordered by id. `ns`: those of that namespace; null: all.
+  std::vector<GangView> Gangs(const std::string* ns = nullptr) const;
+  std::vector<std::string> GangNamespaces() const;  // that have any, in order
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
   // The gang without a PodGroup whose owner has that name, if there is exactly one.
   std::optional<GangView> FindGangOfOwner(const cluster::ObjectKey& owner) const;

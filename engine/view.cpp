@@ -118,11 +118,14 @@ GangView View(const EngineState& state, const Gang& gang) {
 
 }  // namespace
 
-bool ViewGangs(const EngineState& state, std::optional<GangId>& last,
+bool ViewGangs(const EngineState& state, const std::string* ns, std::optional<GangId>& last,
                std::vector<GangView>& views) {
   const auto& gangs = state.members.gangs();
-  auto next = last ? gangs.upper_bound(*last) : gangs.begin();
+  auto next = last            ? gangs.upper_bound(*last)
+              : ns != nullptr ? gangs.lower_bound({{*ns, ""}, false})
+                              : gangs.begin();
   for (int64_t left = kSlice; next != gangs.end() && left > 0; ++next) {
+    if (ns != nullptr && next->first.key.ns != *ns) return true;
     views.push_back(View(state, next->second));
     left -= CostOf(next->second);
     last = next->first;

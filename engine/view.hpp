@@ -11,8 +11,10 @@ namespace muster::engine {
 
 struct EngineState;
 
-// Both: some gangs more, after `last`; true when these were the last ones.
-bool ViewGangs(const EngineState& state, std::optional<GangId>& last, std::vector<GangView>& views);
+// Both: some gangs more, after `last`; true when these were the last ones. `ns`: of that namespace;
+// null: of all.
+bool ViewGangs(const EngineState& state, const std::string* ns, std::optional<GangId>& last,
+               std::vector<GangView>& views);
 bool CountGangs(const EngineState& state, std::optional<GangId>& last, Counts& counts);
 std::optional<GangView> ViewGang(const EngineState& state, const cluster::ObjectKey& key);
 // What a node's record and the snapshot do not tell of it.

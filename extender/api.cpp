@@ -1,7 +1,8 @@
 #include "extender/api.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -98,34 +99,40 @@ kube::AccessAttributes ToGet(const std::string& resource, const ObjectKey& key) 
 // The API server is asked about so many namespaces for one page.
 constexpr std::size_t kMostNamespaces = 64;
 
-// Leaves the gangs of those namespaces whose gangs the caller may list. Where these are none:
-// `refused`, why they may not list all.
-Status LeaveReadable(const CallerAccess& access, const Caller& caller, const Error& refused,
-                     std::vector<engine::GangView>* gangs) {
-  std::map<std::string, bool> readable;
-  for (const engine::GangView& gang : *gangs) readable.emplace(gang.id.key.ns, false);
-  if (readable.size() > kMostNamespaces) {
+// Of these namespaces, those whose gangs the caller may list. Where these are none: `refused`, why
+// they may not list all.
+Result<std::vector<std::string>> Readable(const CallerAccess& access, const Caller& caller,
+                                          const Error& refused,
+                                          const std::vector<std::string>& namespaces) {
+  if (namespaces.size() > kMostNamespaces) {
     Error error = refused;
-    error.message += "; or name one of the " + std::to_string(readable.size()) +
+    error.message += "; or name one of the " + std::to_string(namespaces.size()) +
                      " namespaces that have gangs (-n NAMESPACE)";
     return error;
   }
-  bool any = false;
-  for (auto& [ns, may_list] : readable) {
-    Status may = access.MayRead(caller, ToList("gangs", ns));
-    if (!may.ok() && may.error().code != Code::kForbidden) return may;
-    may_list = may.ok();
-    any = any || may_list;
+  std::vector<std::string> readable;
+  for (const std::string& ns : namespaces) {
+    const Status may = access.MayRead(caller, ToList("gangs", ns));
+    if (!may.ok() && may.error().code != Code::kForbidden) return may.error();
+    if (may.ok()) readable.push_back(ns);
   }
-  if (!any) {
-    Error error = refused;
-    error.message +=
-        "; or no namespace whose gangs you may list has one now: name it (-n NAMESPACE)";
-    return error;
-  }
-  std::erase_if(*gangs, [&](const engine::GangView& gang) { return !readable.at(gang.id.key.ns); });
-  return cluster::Ok{};
+  if (!readable.empty()) return readable;
+  Error error = refused;
+  error.message += "; or no namespace whose gangs you may list has one now: name it (-n NAMESPACE)";
+  return error;
 }
+
+// Pages that are worked out at a time: each may take a part of a processor from Filter.
+class Rendering {
+ public:
+  explicit Rendering(std::counting_semaphore<>& places) : places_(places) { places_.acquire(); }
+  ~Rendering() { places_.release(); }
+  Rendering(const Rendering&) = delete;
+  Rendering& operator=(const Rendering&) = delete;
+
+ private:
+  std::counting_semaphore<>& places_;
+};
 
 Error Stopped() { return Error{Code::kUnavailable, "the embedded cluster has stopped", ""}; }
 
@@ -141,16 +148,18 @@ http::Response FailedAnswer(const Error& error) {
 // Nothing is answered to a page in a browser that may be another site's.
 void ApiHandlers::Guard(http::Server& server, const std::string& method, const std::string& path,
                         http::Handler answer) const {
-  server.Handle(method, path, [this, answer = std::move(answer)](const http::Request& request) {
-    const Status may = ports_.access.MayCall(CallerOf(request));
-    return may.ok() ? answer(request) : FailedAnswer(may.error());
-  });
+  server.HandleInTurn(method, path,
+                      [this, answer = std::move(answer)](const http::Request& request) {
+                        const Status may = ports_.access.MayCall(CallerOf(request));
+                        return may.ok() ? answer(request) : FailedAnswer(may.error());
+                      });
 }
 
 void ApiHandlers::Mount(http::Server& server) {
   server.Handle("GET", "/healthz", [](const http::Request&) { return Text("ok\n"); });
   server.Handle("GET", "/readyz", [this](const http::Request&) { return Ready(); });
   Guard(server, "GET", "/metrics", [this](const http::Request&) {
+    const Rendering rendering(renderings_);
     http::Response page = Text(ports_.metrics() + QueueMetrics(ports_.scheduler.Queues()));
     page.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return page;
@@ -182,7 +191,9 @@ void ApiHandlers::MountList(http::Server& server, const std::string& resource,
   Guard(server, "GET", "/v1/" + resource,
         [this, resource, answer = std::move(answer)](const http::Request& request) {
           const Status may = ports_.access.MayRead(CallerOf(request), ToList(resource));
-          return may.ok() ? answer(request) : FailedAnswer(may.error());
+          if (!may.ok()) return FailedAnswer(may.error());
+          const Rendering rendering(renderings_);
+          return answer(request);
         });
 }
 
@@ -229,14 +240,24 @@ http::Response ApiHandlers::Gangs(const http::Request& request) const {
       ports_.access.MayRead(caller, ToList("gangs", of_all ? std::string() : ns->second));
   if (!may.ok() && (!of_all || may.error().code != Code::kForbidden))
     return FailedAnswer(may.error());
-  std::vector<engine::GangView> gangs = ports_.scheduler.Gangs();
-  if (!of_all) {
-    std::erase_if(gangs,
-                  [&](const engine::GangView& gang) { return gang.id.key.ns != ns->second; });
+  std::vector<engine::GangView> gangs;
+  if (of_all && may.ok()) {
+    const Rendering rendering(renderings_);
+    return Json(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
   }
-  if (!may.ok()) {
-    const Status some = LeaveReadable(ports_.access, caller, may.error(), &gangs);
-    if (!some.ok()) return FailedAnswer(some.error());
+  std::vector<std::string> namespaces;
+  if (may.ok()) {
+    namespaces = {ns->second};
+  } else {
+    Result<std::vector<std::string>> readable =
+        Readable(ports_.access, caller, may.error(), ports_.scheduler.GangNamespaces());
+    if (!readable.ok()) return FailedAnswer(readable.error());
+    namespaces = *std::move(readable);
+  }
+  const Rendering rendering(renderings_);
+  for (const std::string& one : namespaces) {
+    std::vector<engine::GangView> of_one = ports_.scheduler.Gangs(&one);
+    std::move(of_one.begin(), of_one.end(), std::back_inserter(gangs));
   }
   return Json(GangsJson(gangs, ports_.now()));
 }
@@ -267,6 +288,7 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
   }
   const cluster::ObjectKey& key = gang->id.key;
   const cluster::Time now = ports_.now();
+  const Rendering rendering(renderings_);
   const auto fabric = ports_.scheduler.FabricOf(key, now);
   return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
                        ports_.scheduler.TurnOf(key), ports_.scheduler.ChangesFor(key, now)));

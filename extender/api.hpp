@@ -18,7 +18,9 @@
 // thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <semaphore>
 #include <string>
 
 #include "cluster/units.hpp"
@@ -70,8 +72,11 @@ class ApiHandlers {
   http::Response List(const http::Request& request) const;
   http::Response Delete(const http::Request& request) const;
 
+  static constexpr std::ptrdiff_t kRenderings = 2;
+
   const Ports ports_;
   WhatIfPage what_if_;
+  mutable std::counting_semaphore<> renderings_{kRenderings};
 };
 
 }  // namespace muster::extender

@@ -20,27 +20,10 @@ namespace {
 
 constexpr std::string_view kBearer = "bearer ";
 constexpr std::string_view kMusterToken = "x-muster-token";
-// Fewer than the port has threads, so that probes are answered while an API server hangs.
-constexpr int kMostAsking = 4;
-
 // Not all of 127.0.0.0/8: Istio's sidecar hands on callers of other machines from 127.0.0.6.
 bool IsLoopback(const std::string& peer) {
   return peer == "::1" || peer == "127.0.0.1" || peer == "::ffff:127.0.0.1";
 }
-
-// One of few; they end with its scope.
-class Turn {
- public:
-  Turn(std::atomic<int>& taken, int most) : taken_(taken), free_(taken.fetch_add(1) < most) {}
-  ~Turn() { taken_.fetch_sub(1); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  bool free() const { return free_; }
-
- private:
-  std::atomic<int>& taken_;
-  const bool free_;
-};
 
 std::string TokenOf(const http::Request& request) {
   const std::string_view header = request.Header("authorization");
@@ -169,16 +152,9 @@ Result<std::string> CallerAccess::AuthoriseToken(const Caller& caller,
 }
 
 Result<std::string> CallerAccess::Authorise(const Caller& caller,
-                                            const kube::AccessAttributes& access,
-                                            Waits waits) const {
+                                            const kube::AccessAttributes& access) const {
   const bool has_token = !caller.token.empty() || !caller.muster_token.empty();
-  if (has_token && ports_.reviewer != nullptr) {
-    if (waits == Waits::kOwnThread) return AuthoriseToken(caller, access);
-    const Turn turn(asking_, kMostAsking);
-    if (turn.free()) return AuthoriseToken(caller, access);
-    return Error{Code::kUnavailable,
-                 "the API server is asked about too many callers at once, try again", ""};
-  }
+  if (has_token && ports_.reviewer != nullptr) return AuthoriseToken(caller, access);
   if (!caller.client_name.empty()) {
     if (Lists(ports_.settings(), caller)) return caller.client_name;
     return Error{Code::kForbidden,

@@ -21,7 +21,6 @@
 // Owned by the service. May wait for the API server. Any thread.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -66,21 +65,18 @@ class CallerAccess {
   CallerAccess(const CallerAccess&) = delete;
   CallerAccess& operator=(const CallerAccess&) = delete;
 
-  // Whose thread waits for the API server: one of the port's, which answer probes as well, or one
-  // of the caller's own.
-  enum class Waits { kPort, kOwnThread };
   // Who it is.
   //   kForbidden    they may not; the message says what to do
-  //   kUnavailable  nobody can say, or too many are asked about at once (kPort)
-  cluster::Result<std::string> Authorise(const Caller& caller, const kube::AccessAttributes& access,
-                                         Waits waits = Waits::kPort) const;
+  //   kUnavailable  nobody can say
+  cluster::Result<std::string> Authorise(const Caller& caller,
+                                         const kube::AccessAttributes& access) const;
 
   // kForbidden: a page in a browser may have sent it, see above.
   cluster::Status MayCall(const Caller& caller) const;
 
   // Whether they may read what `access` says of group muster.dev; its resource is the page.
   //   kForbidden    they may not; the message says what to do
-  //   kUnavailable  nobody can say, or too many are asked about at once
+  //   kUnavailable  nobody can say
   cluster::Status MayRead(const Caller& caller, const kube::AccessAttributes& access) const;
 
  private:
@@ -90,8 +86,6 @@ class CallerAccess {
   bool IsPublic(const std::string& page) const;
 
   const Ports ports_;
-  // Callers who wait for the API server: each has a thread of the port.
-  mutable std::atomic<int> asking_{0};
 };
 
 }  // namespace muster::extender

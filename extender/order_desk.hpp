@@ -1,19 +1,19 @@
 // OrderDesk: takes orders of operators: who asks and whether they may, what comes of it, and the
 // record of it. See order_wire.hpp for the requests.
 //
-//   request ──▶ read ──▶ [ authorise ──▶ Consider ──▶ keep ──▶ Carry ──▶ log ] ──▶ answer
-//                        one after the other, on a thread of its own
+//   request ──▶ read ──▶ authorise ──▶ [ Consider ──▶ keep ──▶ Carry ] ──▶ log ──▶ answer
+//                                        one order after the other
 //
 // Who may: whom caller_access.hpp lets update gangs/priority, gangs/cancel, queues/state or
 // queues/reclaim of group muster.dev.
 //
-// Owned by the service, which stops it before what it uses. Any thread.
+// Owned by the service, which stops it before what it uses. Any thread; may wait for the API
+// server.
 #pragma once
 
-#include <deque>
 #include <functional>
-#include <memory>
 #include <string>
+#include <utility>
 
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
@@ -22,7 +22,6 @@
 #include "extender/log.hpp"
 #include "extender/order_wire.hpp"
 #include "http/server.hpp"
-#include "kube/step_thread.hpp"
 
 namespace muster::extender {
 
@@ -42,37 +41,23 @@ class OrderDesk {
     const Logger& log;
   };
 
-  explicit OrderDesk(Ports ports);
-  ~OrderDesk() { Stop(); }
+  explicit OrderDesk(Ports ports) : ports_(std::move(ports)) {}
+  ~OrderDesk() = default;
   OrderDesk(const OrderDesk&) = delete;
   OrderDesk& operator=(const OrderDesk&) = delete;
 
   // Before server.Start().
   void Mount(http::Server& server);
-  // What waits is refused. Idempotent.
+  // Orders are refused from now on; one that is carried out is waited for. Idempotent.
   void Stop();
 
  private:
-  // A caller that waits for an answer.
-  struct Waiting {
-    OrderRequest request;
-    Caller caller;
-    http::Done done;
-  };
-
-  void Take(const http::Request& request, const http::Done& done);
-  // In their order, but two of one address in a row only where nobody else waits: who sends many
-  // keeps nobody else's out.
-  Waiting NextLocked() MUSTER_REQUIRES(mu_);
-  cluster::Time Work();
-  cluster::Result<engine::OrderEffect> Serve(Waiting& waiting);
+  http::Response Answer(const http::Request& request);
+  cluster::Result<engine::OrderEffect> Serve(const OrderRequest& request);
 
   const Ports ports_;
-  cluster::Mutex mu_;
-  std::deque<Waiting> waiting_ MUSTER_GUARDED_BY(mu_);
-  std::string last_peer_ MUSTER_GUARDED_BY(mu_);
+  cluster::Mutex mu_;  // of one order at a time
   bool stopped_ MUSTER_GUARDED_BY(mu_) = false;
-  std::unique_ptr<kube::StepThread> thread_;  // last: it uses all of the above
 };
 
 }  // namespace muster::extender

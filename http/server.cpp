@@ -36,9 +36,28 @@ Server::Impl::Impl(ServerOptions options)
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       open_calls_(std::make_shared<OpenCalls>(epoll_.get())),
-      table_(open_calls_->table) {}
+      table_(open_calls_->table),
+      turns_(shared_.options.turns) {}
 
 Server::Impl::~Impl() { Stop(); }
+
+void Server::Impl::HandleInTurn(const std::string& method, const std::string& path,
+                                Handler handler) {
+  takes_turns_ = true;
+  Handle(method, path, [this, handler = std::move(handler)](const Request& request, Done done) {
+    const bool taken = turns_.Add(request.peer, [this, &handler, request, done] {
+      try {
+        done(handler(request));
+      } catch (...) {
+        ++shared_.handler_exceptions;
+        done(ErrorResponse(500, "internal error"));
+      }
+    });
+    if (taken) return;
+    ++shared_.refused_full;
+    done(ErrorResponse(503, "too many of your calls wait for an answer, try again"));
+  });
+}
 
 Result<std::unique_ptr<Listener>> Server::Impl::ShareListener() const {
   const cluster::MutexLock lock(mu_);
@@ -76,7 +95,8 @@ Status Server::Impl::Start(const Impl* beside) {
 
   WarmUpLibrary();
   started_ = true;
-  if (!StartWorkers()) return Error{Code::kExhausted, "the system gives no threads", ""};
+  if (!StartWorkers() || (takes_turns_ && !turns_.Start()))
+    return Error{Code::kExhausted, "the system gives no threads", ""};
   timekeeper_ = std::thread([this] { KeepTime(); });
   const cluster::MutexLock lock(mu_);
   listener_ = *std::move(listening);
@@ -185,6 +205,7 @@ void Server::Impl::Stop() {
   }
   for (std::thread& worker : workers) worker.join();
   if (timekeeper_.joinable()) timekeeper_.join();
+  turns_.Stop();
   table_.RemoveParked();
 }
 
@@ -221,6 +242,9 @@ void Server::Handle(const std::string& method, const std::string& path, Handler 
 }
 void Server::HandleLater(const std::string& method, const std::string& path, LaterHandler handler) {
   impl_->Handle(method, path, std::move(handler));
+}
+void Server::HandleInTurn(const std::string& method, const std::string& path, Handler handler) {
+  impl_->HandleInTurn(method, path, std::move(handler));
 }
 Status Server::Start(const Server* beside) {
   return impl_->Start(beside == nullptr ? nullptr : beside->impl_.get());

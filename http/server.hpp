@@ -12,7 +12,8 @@
 // A connection that waits (idle, half a header, half a body, half a handshake, an answer that is to
 // come, a slow reader) is an entry in a table with a deadline and costs no thread. Threads
 // ("workers") wait in epoll; the one that is woken reads and runs the handler itself, so a call
-// costs one wake-up. A handler that would have to wait answers later, from any thread.
+// costs one wake-up. A handler that would have to wait answers later, from any thread; one that
+// takes long has a thread of another pool, in turns between callers (caller_turns.hpp).
 //
 // Owned by the caller. Handle() before Start(); all other methods from any thread. Handlers run
 // on the workers.
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "cluster/result.hpp"
+#include "http/caller_turns.hpp"
 #include "http/held_certificate.hpp"
 #include "http/message.hpp"
 
@@ -67,6 +69,7 @@ struct ServerOptions {
   std::size_t max_connections = 4096;
   std::size_t max_streams = 1024;  // calls at a time on one HTTP/2 connection
   std::size_t workers = 8;         // threads; a handler that runs has one
+  CallerTurns::Limits turns = {};  // of HandleInTurn
 
   std::chrono::milliseconds first_byte_timeout{
       10'000};  // a new connection's first byte, and its TLS handshake
@@ -114,6 +117,8 @@ class Server {
   // known one with another method 405.
   void Handle(const std::string& method, const std::string& path, Handler handler);
   void HandleLater(const std::string& method, const std::string& path, LaterHandler handler);
+  // On a thread of CallerTurns, by the caller's address; 503 where too many of its calls wait.
+  void HandleInTurn(const std::string& method, const std::string& path, Handler handler);
 
   // Binds, loads the certificates, starts to serve. Once only. Changes the process: SIGPIPE is
   // ignored, the limit of open files raised as far as max_connections needs, malloc told to

@@ -60,6 +60,8 @@ class Server::Impl {
     router_.Add(method, path, std::move(handler));
   }
 
+  void HandleInTurn(const std::string& method, const std::string& path, Handler handler);
+
   cluster::Status Start(const Impl* beside);
   cluster::Result<std::unique_ptr<Listener>> ShareListener() const;
   std::uint16_t port() const { return port_; }
@@ -105,11 +107,13 @@ class Server::Impl {
   const OwnedFd stop_event_;
   std::unique_ptr<ServerTls> tls_;
   bool started_ = false;
+  bool takes_turns_ = false;  // some handler does
   std::uint16_t port_ = 0;
 
   // With locks of their own. Calls that are open keep them.
   const std::shared_ptr<OpenCalls> open_calls_;
   ConnectionTable& table_;
+  CallerTurns turns_;
 
   mutable cluster::Mutex mu_;
   cluster::CondVar tick_;

@@ -19,7 +19,7 @@ using Next = ServerConnection::Next;
 constexpr std::size_t kAcceptBatch = 64;
 constexpr std::size_t kRefusalSlots = 64;  // connections beyond the cap that are told so politely
 constexpr std::size_t kTurnAwayScratch = 4096;
-constexpr std::size_t kRequestsInARow = 128;  // of one connection, before others get the worker
+constexpr std::size_t kRequestsInARow = 16;  // of one connection, before others get the worker
 
 }  // namespace
 

@@ -93,33 +93,6 @@ TEST_CASE("nothing is answered while the API server says of nobody what he may",
   CHECK(asked.Refusal(Code::kUnavailable).empty());  // a failure is not remembered
 }
 
-TEST_CASE("callers who wait for the API server leave threads for the others", "[whatif][access]") {
-  constexpr int kWaiting = 4;
-  Asked asked;
-  asked.Sends("secret");
-  std::latch all_there(kWaiting);
-  std::latch go_on(1);
-  asked.api.On(Method::kPost, kTokens, [&](const kube::ApiRequest&) {
-    all_there.count_down();
-    go_on.wait();
-    return kube::Reply(503, "{}");
-  });
-  std::vector<std::thread> callers;
-  for (int i = 0; i < kWaiting; ++i) {
-    callers.emplace_back([&, token = "t" + std::to_string(i)] {
-      Caller caller;
-      caller.peer = "127.0.0.1";
-      caller.token = token;
-      static_cast<void>(asked.access.Authorise(caller, {}));
-    });
-  }
-  all_there.wait();
-  CHECK_THAT(asked.Refusal(Code::kUnavailable), Catch::Contains("too many callers at once"));
-  go_on.count_down();
-  for (std::thread& caller : callers) caller.join();
-  CHECK_THAT(asked.Refusal(Code::kUnavailable), !Catch::Contains("too many callers at once"));
-}
-
 TEST_CASE("a client certificate asks what-ifs if the policy names it", "[whatif][access]") {
   Asked asked;
   asked.request.tls = true;

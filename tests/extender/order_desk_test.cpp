@@ -1,7 +1,6 @@
 // Orders of operators over HTTP: who may give them, what they do, and what is refused.
 #include "extender/order_desk.hpp"
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <latch>
@@ -119,17 +118,12 @@ TEST_CASE("whom the cluster's RBAC lets do it gives orders with a bearer token",
 }
 
 TEST_CASE("who sends many orders keeps nobody else's out", "[orders]") {
-  constexpr int kMany = 20;
+  constexpr int kMany = 80;
   Desk desk;
   desk.Allows(true);
-  std::vector<std::string> tokens;  // in the order in which they were asked about
-  std::atomic<int> asked = 0;
   std::latch go_on(1);
   desk.api.On(Method::kPost, kOrderDeskTokens, [&](const kube::ApiRequest& request) {
-    ++asked;
-    go_on.wait();
-    const std::size_t at = request.body.find("\"token\":\"") + 9;
-    tokens.push_back(request.body.substr(at, request.body.find('"', at) - at));
+    if (request.body.find("noise-") != std::string::npos) go_on.wait();
     return kube::Reply(201, R"({"status": {"authenticated": true, "audiences": ["muster.dev"], )"
                             R"("user": {"username": "ann"}}})");
   });
@@ -146,20 +140,16 @@ TEST_CASE("who sends many orders keeps nobody else's out", "[orders]") {
   for (int i = 0; i < kMany; ++i) {
     many.push_back(std::make_unique<http::testing::RawCaller>());
     order(*many.back(), "127.0.0.2", "noise-" + std::to_string(i));
-    REQUIRE(Eventually([&] { return asked == 1; }));
   }
-  int refused = 0;
-  // One is being served, 16 wait.
+  // Some are being served, 64 wait, the others are refused.
   REQUIRE(Eventually([&] { return desk.server.stats().requests == kMany; }));
   http::testing::RawCaller operators;
   order(operators, "127.0.0.3", "operator");
-  REQUIRE(Eventually([&] { return desk.server.stats().requests == kMany + 1; }));
-  go_on.count_down();
   CHECK(operators.ReadReply().status == 200);
+  go_on.count_down();
+  int refused = 0;
   for (auto& one : many) refused += one->ReadReply().status == 503 ? 1 : 0;
-  CHECK(refused == kMany - 17);
-  REQUIRE(tokens.size() == 18);
-  CHECK(tokens[1] == "operator");
+  CHECK(refused == kMany - 66);
 }
 
 TEST_CASE("orders are counted by kind and by what came of them, trials are not", "[orders]") {
