@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "topology/amd_tables.hpp"
 #include "topology/gpu_listing.hpp"
@@ -26,8 +27,9 @@ struct Impostor {
 };
 
 // Outputs that people give instead. Earlier ones first.
+constexpr std::string_view kPeerTable = "the output of `nvidia-smi topo -p2p`: it has no links";
 constexpr std::array<Impostor, 9> kImpostors = {
-    {{"Chipset not supported", "the output of `nvidia-smi topo -p2p`: it has no links"},
+    {{"Chipset not supported", kPeerTable},
      {"NVIDIA-SMI has failed", "a failure of nvidia-smi: its driver does not run"},
      {"command not found", "the failure of a command that is not installed"},
      {"Driver Version:", "the overview of nvidia-smi"},
@@ -36,6 +38,10 @@ constexpr std::array<Impostor, 9> kImpostors = {
      {"HostBridge", "the output of lstopo"},
      {"node distances", "the output of numactl"},
      {"NVLink", "another output about NVLinks"}}};
+
+Error ThisIs(const std::string& source, Place place, std::string_view what) {
+  return Refusal(source, place, "this is " + std::string(what) + "; " + std::string(kWanted));
+}
 
 Error Unknown(const std::vector<ToolLine>& lines, const std::string& source) {
   if (lines.empty()) return Refusal(source, {}, "the text is empty: " + std::string(kWanted));
@@ -47,8 +53,7 @@ Error Unknown(const std::vector<ToolLine>& lines, const std::string& source) {
     }
     for (const Impostor& impostor : kImpostors) {
       if (!line.Has(impostor.sign)) continue;
-      return Refusal(source, line.first().place,
-                     "this is " + std::string(impostor.what) + "; " + std::string(kWanted));
+      return ThisIs(source, line.first().place, impostor.what);
     }
   }
   return Refusal(source, lines.front().first().place,
@@ -70,10 +75,12 @@ Result<Machine> ParseMachine(std::string_view text, const std::string& source) {
         "more than " + std::to_string(kMostTopologyBytes) + " bytes; " + std::string(kWanted),
         source};
   }
-  const std::vector<ToolLine> lines = CutLines(text);
+  std::vector<ToolLine> lines = CutLines(text);
+  const std::optional<Place> peers = DropPeerTables(lines);
   if (HasAmdTables(lines)) return ReadAmdTables(lines, source);
   if (const auto header = FindSmiMatrix(lines)) return ReadSmiMatrix(lines, *header, source);
   if (IsGpuListing(lines)) return ReadGpuListing(lines, source);
+  if (peers) return ThisIs(source, *peers, kPeerTable);
   return Unknown(lines, source);
 }
 

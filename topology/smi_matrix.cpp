@@ -98,6 +98,30 @@ std::vector<bool> FindHeaders(const std::vector<ToolLine>& lines) {
   return headers;
 }
 
+// What topo -p2p says of two GPUs, by its legend.
+constexpr std::array<std::string_view, 7> kPeerStates = {"OK", "CNS", "GNS", "TNS",
+                                                         "NS", "DR",  "U"};
+
+// The line behind the table of topo -p2p whose header is line `begin`; `begin` when there is none.
+// In one with a single GPU nothing but X stands.
+size_t EndOfPeerTable(const std::vector<ToolLine>& lines, size_t begin) {
+  const std::vector<ToolWord>& names = lines[begin].words;
+  bool states = false;
+  for (size_t row = 0; row < names.size(); ++row) {
+    if (!IsAcceleratorName(names[row].text) || begin + 1 + row >= lines.size()) return begin;
+    const std::vector<ToolWord>& words = lines[begin + 1 + row].words;
+    if (words.size() != names.size() + 1 || words.front().text != names[row].text) return begin;
+    for (size_t i = 1; i < words.size(); ++i) {
+      if ((words[i].text == "X") != (i == row + 1)) return begin;
+      if (i == row + 1) continue;
+      if (std::find(kPeerStates.begin(), kPeerStates.end(), words[i].text) == kPeerStates.end())
+        return begin;
+      states = true;
+    }
+  }
+  return states ? begin + 1 + names.size() : begin;
+}
+
 // Whether a line can be the end of a row that was wrapped.
 bool LooksLikeCells(const ToolLine& line) {
   return std::all_of(line.words.begin(), line.words.end(), [](const ToolWord& word) {
@@ -500,6 +524,22 @@ void MatrixReader::SettleNuma() {
 }
 
 }  // namespace
+
+std::optional<Place> DropPeerTables(std::vector<ToolLine>& lines) {
+  std::optional<Place> first;
+  std::vector<ToolLine> others;
+  for (size_t i = 0; i < lines.size();) {
+    const size_t end = EndOfPeerTable(lines, i);
+    if (end > i && !first) first = lines[i].first().place;
+    if (end > i) {
+      i = end;
+    } else {
+      others.push_back(std::move(lines[i++]));
+    }
+  }
+  lines = std::move(others);
+  return first;
+}
 
 std::optional<size_t> FindSmiMatrix(const std::vector<ToolLine>& lines) {
   const std::vector<bool> headers = FindHeaders(lines);

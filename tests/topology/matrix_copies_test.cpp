@@ -323,7 +323,7 @@ TEST_CASE("what cannot be understood with certainty is refused with its place",
       {"no header", kMatrix.substr(kMatrix.find('\n') + 1), "t:1:1: a row without a header"},
       {"overview", "| NVIDIA-SMI 535.54.03   Driver Version: 535.54.03   CUDA Version: 12.2 |\n",
        "this is the overview of nvidia-smi; give the output of `nvidia-smi topo -m`"},
-      {"p2p", "\tGPU0\tGPU1\nGPU0\tX\tOK\nGPU1\tOK\tX\n", "found \"OK\""},
+      {"p2p", "\tGPU0\tGPU1\nGPU0\tX\tOK\nGPU1\tOK\tX\n", "topo -p2p`: it has no links"},
       {"prose", "our nodes have eight GPUs\n", "no matrix of links found"},
   }));
   INFO(c.name);
@@ -349,6 +349,27 @@ TEST_CASE("large and hostile texts are refused at once", "[topology][copies]") {
         repeated("LINK TYPE TABLE:\nGPU0\n", kLong)}) {
     CHECK_FALSE(ParseMachine(text, "t").ok());
   }
+}
+
+TEST_CASE("tables of topo -p2p beside the matrix change nothing", "[topology][copies]") {
+  const Machine want = Parsed(kMatrix + kLegend);
+  const std::string legend =
+      "\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n  CNS  = Chipset not supported\n"
+      "  GNS  = GPU not supported\n  TNS  = Topology not supported\n  NS   = Not supported\n"
+      "  U    = Unknown\n";
+  const std::string peers =
+      " \tGPU0\tGPU1\tGPU2\tGPU3\t\n GPU0\tX\tOK\tCNS\tCNS\t\n GPU1\tOK\tX\tCNS\tCNS\t\n"
+      " GPU2\tCNS\tCNS\tX\tOK\t\n GPU3\tCNS\tCNS\tOK\tX\t\n";
+  CHECK(Parsed(kMatrix + kLegend + peers + legend) == want);
+  CHECK(Parsed(kMatrix + peers + kLegend) == want);
+  // nvidia-smi topo -p2p r; nvidia-smi topo -p2p w; nvidia-smi topo -m
+  CHECK(Parsed(peers + legend + peers + legend + kMatrix + kLegend) == want);
+  for (const std::string& alone : {peers, peers + legend, "$ nvidia-smi topo -p2p n\n" + peers}) {
+    CHECK_THAT(Message(alone), Catch::Contains("this is the output of `nvidia-smi topo -p2p`"));
+  }
+  // Cut, it may be anything.
+  CHECK_THAT(Message(kMatrix + kLegend + Replaced(peers, " GPU3\tCNS\tCNS\tOK\tX\t\n", "")),
+             Catch::Contains("a second matrix begins here"));
 }
 
 TEST_CASE("a listing of NVLinks says of some GPUs that they have none", "[topology][copies]") {
