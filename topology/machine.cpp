@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "topology/amd_json.hpp"
 #include "topology/amd_tables.hpp"
 #include "topology/gpu_listing.hpp"
 #include "topology/smi_matrix.hpp"
@@ -28,8 +29,9 @@ struct Impostor {
 
 // Outputs that people give instead. Earlier ones first.
 constexpr std::string_view kPeerTable = "the output of `nvidia-smi topo -p2p`: it has no links";
-constexpr std::array<Impostor, 9> kImpostors = {
+constexpr std::array<Impostor, 10> kImpostors = {
     {{"Chipset not supported", kPeerTable},
+     {"between DRM devices", "the JSON of rocm-smi"},
      {"NVIDIA-SMI has failed", "a failure of nvidia-smi: its driver does not run"},
      {"command not found", "the failure of a command that is not installed"},
      {"Driver Version:", "the overview of nvidia-smi"},
@@ -76,6 +78,11 @@ Result<Machine> ParseMachine(std::string_view text, const std::string& source) {
         source};
   }
   std::vector<ToolLine> lines = CutLines(text);
+  if (IsAmdJson(lines)) {
+    const Result<std::vector<ToolLine>> tables = TablesOfAmdJson(lines, source);
+    if (!tables.ok()) return tables.error();
+    return ReadAmdTables(*tables, source);
+  }
   const std::optional<Place> peers = DropPeerTables(lines);
   if (HasAmdTables(lines)) return ReadAmdTables(lines, source);
   if (const auto header = FindSmiMatrix(lines)) return ReadSmiMatrix(lines, *header, source);

@@ -2,7 +2,7 @@
 // ParseMachine, which reads it.
 //
 //   nvidia-smi topo -m and -mp of every driver, npu-smi info -t topo, ppu-smi topo -m,
-//   rocm-smi --showtopo, amd-smi topology; nvidia-smi -L and nvlink --status, which have no links
+//   rocm-smi --showtopo, amd-smi topology [--json]; nvidia-smi -L, nvlink --status: without links
 //
 // Text that people copied is read as it is meant where one meaning is possible: other blanks,
 // CRLF, quoted, wrapped or glued columns, residue of escape codes, with or without a legend,
