@@ -1,9 +1,11 @@
 // CsvFile: a small strict reader of comma-separated traces: one header line that names the columns,
-// no quoting, every row as wide as the header. Errors name file, line and column. Holds views into
+// every row as wide as the header. RFC 4180 in UTF-8, save line breaks within a cell; a byte order
+// mark and blanks around a cell do not count. Errors name file, line and column. Holds views into
 // the text it was given.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,11 +35,16 @@ class CsvFile {
  private:
   static constexpr size_t kMissing = SIZE_MAX;
 
+  // The cells of one line.
+  cluster::Result<std::vector<std::string_view>> Split(std::string_view line);
+
   std::string file_name_;
   std::vector<std::string> columns_;
   std::vector<size_t> index_;  // of columns_ in a row
   std::vector<std::vector<std::string_view>> rows_;
   std::vector<size_t> lines_;  // line number of each row
+  // Cells that differ from the text; rows_ points here, too.
+  std::vector<std::unique_ptr<std::string>> unquoted_;
 };
 
 }  // namespace muster::sim
