@@ -21,7 +21,7 @@ using cluster::Result;
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t{4} * 1024 * 1024;
+constexpr size_t kMaxDiscoveryBytes = size_t{4} * 1024 * 1024;
 constexpr std::string_view kGroveGroup = "scheduler.grove.io";
 
 struct Known {
@@ -49,7 +49,7 @@ Result<Json> Read(ApiCaller& api, const std::string& path) {
   const Result<ApiReply> reply = api.Call(request);
   if (!reply.ok()) return reply.error().At(path);
   if (!reply->ok()) return ErrorOf(*reply).At(path);
-  Result<Json> json = Json::Parse(reply->body, kMaxBytes, path);
+  Result<Json> json = Json::Parse(reply->body, kMaxDiscoveryBytes, path);
   if (!json.ok()) return Error{Code::kInternal, json.error().ToString(), path};
   return json;
 }

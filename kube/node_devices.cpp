@@ -9,6 +9,7 @@
 
 #include "cluster/quantity.hpp"
 #include "cluster/split.hpp"
+#include "kube/cloud_gpus.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
@@ -32,8 +33,13 @@ constexpr const char* kMemoryLabel = "nvidia.com/gpu.memory";
 constexpr const char* kReplicasLabel = "nvidia.com/gpu.replicas";
 constexpr const char* kStrategyLabel = "nvidia.com/gpu.sharing-strategy";
 constexpr const char* kMigStrategyLabel = "nvidia.com/mig.strategy";
+// GKE's own device plugin, of which GPU feature discovery knows nothing.
+constexpr const char* kGkeReplicasLabel = "cloud.google.com/gke-max-shared-clients-per-gpu";
+constexpr const char* kGkeStrategyLabel = "cloud.google.com/gke-gpu-sharing-strategy";
+constexpr const char* kGkePartitionLabel = "cloud.google.com/gke-gpu-partition-size";
 // What GPU feature discovery appends to the product of a device that is shared in time.
 constexpr std::string_view kSharedSuffix = "-SHARED";
+constexpr std::string_view kMigMark = "-MIG-";
 constexpr size_t kMaxAnnotationBytes = size_t{1} << 20;
 
 // "exclusive, time-slicing, … or mig".
@@ -176,24 +182,45 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text, Cordon& cordon) 
   return ordered.ok() ? ResolveParents(std::move(*ordered)) : ordered;
 }
 
+// Model and memory of each.
+Gpu DescribedByLabels(const Labels& labels, std::vector<std::string>& warnings) {
+  const char* const cloud = CloudMemoryLabel(labels);
+  const bool discovered = cloud == nullptr || labels.contains(kMemoryLabel);
+  Gpu gpu;
+  gpu.memory = MiB(CountLabel(labels, discovered ? kMemoryLabel : cloud, 0, warnings));
+  gpu.model = Find(labels, kProductLabel);
+  if (gpu.model.empty()) gpu.model = CloudModel(labels);
+  const std::string_view partition = Find(labels, kGkePartitionLabel);
+  const bool named = gpu.model.empty() || gpu.model.find(kMigMark) != std::string::npos;
+  if (!partition.empty() && !named) (gpu.model += kMigMark) += partition;
+  return gpu;
+}
+
+// What the node advertises is MIG devices, all of one profile.
+bool AllPartitions(const Labels& labels, std::string_view model) {
+  if (!Find(labels, kGkePartitionLabel).empty()) return true;
+  return Find(labels, kMigStrategyLabel) == "single" &&
+         model.find(kMigMark) != std::string_view::npos;
+}
+
 std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
                                    std::vector<std::string>& warnings) {
   const int64_t offered = std::max<int64_t>(sources.advertised, 0);
   const int64_t all = std::max(sources.capacity, offered);
   if (all == 0) return {};
-  Gpu gpu;
-  gpu.memory = MiB(CountLabel(sources.labels, kMemoryLabel, 0, warnings));
-  gpu.model = Find(sources.labels, kProductLabel);
-  const std::string_view strategy = Find(sources.labels, kStrategyLabel);
-  const int64_t replicas = CountLabel(sources.labels, kReplicasLabel, 1, warnings);
+  Gpu gpu = DescribedByLabels(sources.labels, warnings);
+  const std::string_view clients = Find(sources.labels, kGkeReplicasLabel);
+  const bool gke = !clients.empty() && clients != "1";
+  const char* const replicas_label = gke ? kGkeReplicasLabel : kReplicasLabel;
+  const std::string_view strategy = Find(sources.labels, gke ? kGkeStrategyLabel : kStrategyLabel);
+  const int64_t replicas = CountLabel(sources.labels, replicas_label, 1, warnings);
   if (replicas > 1 && replicas <= std::numeric_limits<int32_t>::max() && strategy != "none") {
     gpu.replicas = static_cast<int32_t>(replicas);
     gpu.sharing = strategy == "mps" ? GpuSharing::Mps() : GpuSharing::TimeSliced();
     if (gpu.model.ends_with(kSharedSuffix)) {
       gpu.model.resize(gpu.model.size() - kSharedSuffix.size());
     }
-  } else if (Find(sources.labels, kMigStrategyLabel) == "single" &&
-             gpu.model.find("-MIG-") != std::string::npos) {
+  } else if (AllPartitions(sources.labels, gpu.model)) {
     gpu.sharing = GpuSharing::Mig();
   } else if (const std::optional<GpuSharing> sharing = OperatorsWord(sources, warnings)) {
     gpu.sharing = *sharing;
@@ -202,7 +229,7 @@ std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
   int64_t devices = std::max(healthy, all / gpu.replicas);
   if (healthy * gpu.replicas != offered) {
     warnings.push_back("allocatable nvidia.com/gpu is no multiple of label " +
-                       std::string(kReplicasLabel) + ": the rest is left unused");
+                       std::string(replicas_label) + ": the rest is left unused");
   }
   if (devices > kMaxGpusPerNode) {
     warnings.push_back("allocatable nvidia.com/gpu: more than " + std::to_string(kMaxGpusPerNode) +

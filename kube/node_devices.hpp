@@ -13,7 +13,9 @@
 //   3. allocatable nvidia.com/gpu with the labels of GPU feature discovery: gpu.product,
 //   gpu.memory, gpu.replicas,
 //      gpu.sharing-strategy. Time-slicing and MPS advertise each replica, so there are allocatable
-//      / replicas devices.
+//      / replicas devices. GKE's labels say the same of its own plugin (gke-gpu-sharing-strategy,
+//      gke-max-shared-clients-per-gpu, gke-gpu-partition-size), and the models are known from
+//      labels of clouds where feature discovery does not run (cloud_gpus.hpp).
 // A source that is malformed is left out, with a warning, for the next one.
 // Label or annotation muster.dev/gpu-sharing ("fractional", "exclusive") decides for 2 and 3,
 // sliced devices apart. Annotation hami.io/device-cordon, UUIDs with commas in between, cordons
