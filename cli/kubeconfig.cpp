@@ -51,7 +51,9 @@ Result<kube::ClientConfig> ReadPersonal(const std::vector<std::string>& files,
         !ran.ok())
       return ran.error();
   }
-  return std::move(personal->config);
+  return kube::WithEnvironmentProxy(std::move(personal->config), [](const std::string& name) {
+    return std::optional(Variable(name.c_str()));
+  });
 }
 
 bool IsThere(const std::string& file) { return ::access(file.c_str(), F_OK) == 0; }

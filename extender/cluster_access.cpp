@@ -48,11 +48,20 @@ Result<std::string> ReadKubeconfig(const std::string& file) {
   return config::ToJson(documents->front(), file);
 }
 
-Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access) {
+namespace {
+
+Result<kube::ClientConfig> ReadOwnConfig(const ClusterAccess& access) {
   if (access.in_cluster) return kube::InClusterConfig(kube::kServiceAccountFolder, Environment);
   const Result<std::string> json = ReadKubeconfig(access.kubeconfig);
   if (!json.ok()) return json.error();
   return kube::ParseKubeconfig({*json, access.kubeconfig}, access.context);
+}
+
+}  // namespace
+
+Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access) {
+  Result<kube::ClientConfig> config = ReadOwnConfig(access);
+  return config.ok() ? kube::WithEnvironmentProxy(*std::move(config), Environment) : config;
 }
 
 cluster::Duration RunsAhead(const kube::ClientConfig& server,

@@ -81,12 +81,9 @@ void ReadServer(const JsonView& server, ClientConfig& config) {
 
 void ReadProxy(const JsonView& proxy, ClientConfig& config) {
   if (proxy.Text().empty()) return;
-  Result<http::Url> url = http::ParseUrl(proxy.Text());
-  if (!url.ok()) return proxy.Problem(url.error());
-  if (url->scheme != "http")
-    return proxy.Problem("only proxies at http:// are supported (https is spoken through them)");
-  if (!url->path.empty()) return proxy.Problem("a proxy has no path");
-  config.proxy = http::Proxy{url->host, url->port, url->username, url->password};
+  Result<http::Proxy> parsed = http::ParseProxy(proxy.Text());
+  if (!parsed.ok()) return proxy.Problem(parsed.error());
+  config.proxy = *std::move(parsed);
 }
 
 void ReadCluster(const JsonView& cluster, const std::string& file_name, ClientConfig& config) {
@@ -301,6 +298,15 @@ Result<PersonalConfig> ParsePersonalKubeconfig(const std::vector<KubeconfigText>
   // Nobody's credentials go to a server without TLS.
   if (!personal.config.tls) personal.plugin.reset();
   return personal;
+}
+
+Result<ClientConfig> WithEnvironmentProxy(ClientConfig config, const EnvGetter& env) {
+  if (config.proxy) return config;
+  Result<std::optional<http::Proxy>> proxy =
+      http::EnvironmentProxy(config.host, config.port, config.tls, env);
+  if (!proxy.ok()) return proxy.error();
+  config.proxy = *std::move(proxy);
+  return config;
 }
 
 Result<ClientConfig> InClusterConfig(const std::string& folder, const EnvGetter& env) {

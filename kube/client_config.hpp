@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,7 +63,11 @@ inline constexpr const char* kServiceAccountFolder =
 // What a pod is given: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, and in `folder` token,
 // ca.crt and namespace. Reads `namespace`, and whether there is a token.
 //   kNotFound   this is no pod, or it has no service account; the message says what is missing
-using EnvGetter = std::function<std::optional<std::string>(const std::string& name)>;
+using http::EnvGetter;
 cluster::Result<ClientConfig> InClusterConfig(const std::string& folder, const EnvGetter& env);
+
+// Without proxy-url the environment's proxy counts, in a pod as well, as for every client-go
+// program: http::EnvironmentProxy has its rules.
+cluster::Result<ClientConfig> WithEnvironmentProxy(ClientConfig config, const EnvGetter& env);
 
 }  // namespace muster::kube

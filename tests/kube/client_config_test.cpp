@@ -179,6 +179,29 @@ TEST_CASE("a kubeconfig may lead through a proxy", "[kube][kubeconfig]") {
         place + "the user part has a malformed %-escape");
 }
 
+TEST_CASE("without proxy-url the environment's proxy leads to the API server",
+          "[kube][kubeconfig]") {
+  const EnvGetter env = [](const std::string& name) -> std::optional<std::string> {
+    if (name == "HTTPS_PROXY") return "http://env:3128";
+    if (name == "NO_PROXY") return "10.0.0.0/8";
+    return std::nullopt;
+  };
+  const auto way = [&](const ClientConfig& config) {
+    const auto with = WithEnvironmentProxy(config, env);
+    REQUIRE(with.ok());
+    return with->proxy ? with->proxy->host : "none";
+  };
+  CHECK(way(Parsed(Kubeconfig(kServer))) == "env");
+  CHECK(way(Parsed(Kubeconfig(R"({"server":"https://api","proxy-url":"http://own"})"))) == "own");
+  CHECK(way(Parsed(Kubeconfig(Server("http://api")))) == "none");
+  ClientConfig in_pod;
+  in_pod.host = "10.96.0.1";
+  CHECK(way(in_pod) == "none");
+  const auto bad = WithEnvironmentProxy(in_pod, [](const std::string&) { return "socks5://x"; });
+  REQUIRE_FALSE(bad.ok());
+  CHECK(bad.error().place == "HTTPS_PROXY");
+}
+
 TEST_CASE("the context that is asked for is taken, and its namespace", "[kube][kubeconfig]") {
   const std::string text =
       R"({"current-context":"a","contexts":[)"
