@@ -102,6 +102,18 @@ void ReadCluster(const JsonView& cluster, const std::string& file_name, ClientCo
 }
 
 constexpr const char* kExec = "exec";
+constexpr const char* kAuthProvider = "auth-provider";
+
+// What a person is told who may use `exec`. kubectl has had none of the first two since 1.26.
+const char* InsteadOf(std::string_view auth_provider) {
+  if (auth_provider == "gcp")
+    return "gcp was removed from kubectl, too; use exec with gke-gcloud-auth-plugin "
+           "(`gcloud container clusters get-credentials` writes it)";
+  if (auth_provider == "azure")
+    return "azure was removed from kubectl, too; use exec with kubelogin "
+           "(`kubelogin convert-kubeconfig` writes it)";
+  return "is not supported; use exec with a program that gives tokens (oidc: kubectl-oidc_login)";
+}
 
 // What would run a program, send a password or act as somebody else. `own`: a program may be run.
 void RefuseForeignCredentials(const JsonView& user, bool own) {
@@ -118,7 +130,7 @@ void RefuseForeignCredentials(const JsonView& user, bool own) {
   constexpr const char* kNoDisguise =
       "is not supported; give a user that may itself do what is needed";
   for (const Refused& refused : {Refused{kExec, kTokenInstead},
-                                 {"auth-provider", kTokenInstead},
+                                 {kAuthProvider, kTokenInstead},
                                  {"username", kNoPasswords},
                                  {"password", kNoPasswords},
                                  {"as", kNoDisguise},
@@ -126,7 +138,9 @@ void RefuseForeignCredentials(const JsonView& user, bool own) {
                                  {"as-groups", kNoDisguise},
                                  {"as-user-extra", kNoDisguise}}) {
     const JsonView field = user.Get(refused.field);
-    if (field.present() && !(own && refused.field == kExec)) field.Problem(refused.instead);
+    if (!field.present() || (own && refused.field == kExec)) continue;
+    const bool asks_provider = own && refused.field == kAuthProvider;
+    field.Problem(asks_provider ? InsteadOf(field.Get("name").Text()) : refused.instead);
   }
 }
 

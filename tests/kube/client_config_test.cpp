@@ -288,6 +288,24 @@ TEST_CASE("credentials that Muster does not use are refused by name", "[kube][ku
   }
 }
 
+TEST_CASE("a person with an auth-provider is told what has taken its place", "[kube][kubeconfig]") {
+  const auto told = [](const std::string& name) {
+    const std::string user = R"({"auth-provider":{"name":")" + name + R"("}})";
+    const auto personal = ParsePersonalKubeconfig({{Kubeconfig(kServer, user), "c"}});
+    REQUIRE_FALSE(personal.ok());
+    return personal.error().ToString();
+  };
+  const std::string place = "c.users[0].user.auth-provider: ";
+  CHECK(told("gcp") == place +
+                           "gcp was removed from kubectl, too; use exec with "
+                           "gke-gcloud-auth-plugin (`gcloud container clusters "
+                           "get-credentials` writes it)");
+  CHECK(told("azure") == place +
+                             "azure was removed from kubectl, too; use exec with kubelogin "
+                             "(`kubelogin convert-kubeconfig` writes it)");
+  CHECK_THAT(told("oidc"), Catch::StartsWith(place + "is not supported; use exec"));
+}
+
 TEST_CASE("a person's kubeconfig may name a program for credentials", "[kube][kubeconfig]") {
   const std::string user =
       R"({"token":"old","exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"bin/get",
