@@ -79,6 +79,39 @@ Step TakeStep(const YamlNode& node, std::string_view* path) {
   return Into(*entry);
 }
 
+void SayText(YamlNode& map, const std::string& key, const std::string& text) {
+  if (map.Find(key) != nullptr) return;
+  YamlEntry entry;
+  entry.key = key;
+  entry.mark = map.mark;
+  entry.value.kind = YamlNode::Kind::kText;
+  entry.value.mark = map.mark;
+  entry.value.text = text;
+  map.entries.push_back(std::move(entry));
+}
+
+// A list of one kind (PodList) as a List, whose items say what they are.
+void MakeList(YamlNode& tree) {
+  constexpr std::string_view kList = "List";
+  const std::string version = tree.TextAt("apiVersion");
+  std::string kind = tree.TextAt("kind");
+  const YamlNode* items = tree.Find("items");
+  if (kind == kList || !kind.ends_with(kList) || items == nullptr ||
+      items->kind != YamlNode::Kind::kSequence)
+    return;
+  kind.resize(kind.size() - kList.size());
+  for (YamlEntry& entry : tree.entries) {
+    if (entry.key == "apiVersion") entry.value.text = "v1";
+    if (entry.key == "kind") entry.value.text = kList;
+    if (entry.key != "items") continue;
+    for (YamlNode& item : entry.value.items) {
+      if (item.kind != YamlNode::Kind::kMap) continue;
+      SayText(item, "apiVersion", version);
+      SayText(item, "kind", kind);
+    }
+  }
+}
+
 Error Missing(const std::string& file_name, const YamlNode& document, const std::string& field) {
   return Error{Code::kInvalidArgument,
                field + ": expected a text, as every Kubernetes object has it, found " +
@@ -134,6 +167,7 @@ Result<std::vector<ManifestDocument>> ParseManifests(std::string_view text,
         return Missing(file_name, tree, field);
       }
     }
+    MakeList(tree);
     Result<std::string> json = ToJson(tree, file_name);
     if (!json.ok()) return json.error();
     documents.emplace_back(*std::move(json), std::make_shared<const YamlNode>(std::move(tree)),

@@ -50,7 +50,8 @@ class ManifestDocument {
 
 inline constexpr std::size_t kMaxManifestBytes = std::size_t{16} << 20U;
 
-// The documents of a YAML or JSON text that are not empty, in order; `kind: List` is one document.
+// The documents of a YAML or JSON text that are not empty, in order; `kind: List` is one document,
+// and so is a list of one kind (NodeList): a List, whose items say what they are.
 // Each must be a map with apiVersion and kind. Values are typed as kubectl types them; anchors and
 // aliases are resolved. Refused though kubectl accepts them: duplicate keys, tags, merge keys.
 cluster::Result<std::vector<ManifestDocument>> ParseManifests(std::string_view text,

@@ -51,6 +51,22 @@ TEST_CASE("manifests become the JSON that kubectl sends", "[config][manifest]") 
         R"("spec":{"priority":1500,"on":true}}]})");
 }
 
+TEST_CASE("the items of a list of one kind say what they are", "[config][manifest]") {
+  const auto documents = Parsed(
+      "apiVersion: v1\nkind: NodeList\nmetadata: {resourceVersion: \"7\"}\nitems:\n"
+      "- metadata: {name: a}\n- {kind: Node, apiVersion: v1}\n");
+  REQUIRE(documents.size() == 1);
+  CHECK(documents[0].json() ==
+        R"({"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"7"},"items":[)"
+        R"({"metadata":{"name":"a"},"apiVersion":"v1","kind":"Node"},)"
+        R"({"kind":"Node","apiVersion":"v1"}]})");
+  CHECK(documents[0].LocationOf("items[0].metadata.name") == "job.yaml:5:20");
+  CHECK(Parsed("apiVersion: x.io/v1\nkind: AllowList\nspec: {items: [{}]}\n")[0].kind() ==
+        "AllowList");
+  CHECK(Parsed("apiVersion: x.io/v2\nkind: JobList\nitems: [{}]\n")[0].json() ==
+        R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"x.io/v2","kind":"Job"}]})");
+}
+
 TEST_CASE("JSON stays what it was", "[config][manifest]") {
   const std::string json =
       R"({"apiVersion":"v1","kind":"x","a":"\"\\ / é 😀","b":[],"c":{},"d":[null,false,-1,0.5]})";
