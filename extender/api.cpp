@@ -306,9 +306,13 @@ http::Response ApiHandlers::Create(const http::Request& request) const {
   const std::string file =
       name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);
   PriorityClasses classes;
-  ports_.cluster->Do([&](sim::ApiServer& api) { classes = ClassesIn(api); });
+  int64_t version = 0;
+  ports_.cluster->Do([&](sim::ApiServer& api) {
+    classes = ClassesIn(api);
+    version = api.resource_version();
+  });
   const Result<Manifests> manifests =
-      ReadManifests(request.body, file, Malformed::kRefused, std::move(classes));
+      ReadManifests(request.body, file, Malformed::kRefused, std::move(classes), version);
   if (!manifests.ok()) return FailedAnswer(manifests.error());
   if (manifests->objects.empty()) {
     return FailedAnswer({Code::kInvalidArgument, "expected at least one object, found none", file});

@@ -65,7 +65,8 @@ enum class Source { kApiServer, kManifest };
 
 struct DecodeOptions {
   Source source = Source::kApiServer;
-  // Values of the PriorityClasses that a manifest may name, beside the two that every cluster has.
+  // Values of the PriorityClasses that a manifest may name, beside the two that every cluster has;
+  // null: they are not known, and others count as 0.
   const std::map<std::string, int32_t>* priority_classes = nullptr;
   size_t max_bytes = size_t{64} << 20;
   // What of the object was beyond a bound and is missing from it; null: nothing. Pods and PodGroups

@@ -186,11 +186,10 @@ int32_t ReadPriority(const JsonView& spec, const DecodeOptions& options) {
   }
   if (name == "system-cluster-critical") return 2'000'000'000;
   if (name == "system-node-critical") return 2'000'001'000;
-  if (options.priority_classes != nullptr) {
-    const auto found = options.priority_classes->find(name);
-    if (found != options.priority_classes->end()) return found->second;
-  }
-  class_name.Problem("no such PriorityClass; give spec.priority");
+  if (options.priority_classes == nullptr) return 0;
+  const auto found = options.priority_classes->find(name);
+  if (found != options.priority_classes->end()) return found->second;
+  class_name.Problem("there is no such PriorityClass: create it first, or in the same file");
   return 0;
 }
 

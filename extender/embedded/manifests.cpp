@@ -17,12 +17,14 @@
 #include "config/yaml_text.hpp"
 #include "extender/embedded/manifest_warnings.hpp"
 #include "extender/embedded/priority_classes.hpp"
+#include "kube/admission_review.hpp"
 #include "kube/decode.hpp"
 #include "kube/optional_kinds.hpp"
 #include "kube/owner_chain.hpp"
 #include "kube/resource_names.hpp"
 #include "kube/storage_kinds.hpp"
 #include "sim/cluster.hpp"
+#include "sim/random.hpp"
 
 namespace muster::extender {
 namespace {
@@ -40,9 +42,14 @@ constexpr int kDefaultGpus = 8;
 
 const kube::DecodeOptions kManifest{.source = kube::Source::kManifest};
 
-kube::DecodeOptions With(const PriorityClasses& classes) {
+constexpr const char* kMadeHere =
+    "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, PriorityClass, NodeResourceTopology, "
+    "ComputeDomain, ResourceSlice, PersistentVolumeClaim, PersistentVolume, StorageClass or "
+    "CSINode";
+
+kube::DecodeOptions With(const PriorityClasses* classes) {
   kube::DecodeOptions options = kManifest;
-  options.priority_classes = &classes;
+  options.priority_classes = classes;
   return options;
 }
 
@@ -80,7 +87,7 @@ struct Source {
   const std::string& json;
   const YamlNode& tree;
   Malformed malformed;
-  const PriorityClasses& classes;  // that pods may name
+  const PriorityClasses* classes;  // that pods may name; null: they are not known
 };
 
 // A defect reads "place: what is wrong".
@@ -220,12 +227,7 @@ Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& w
   if (const auto storage = kube::FindStorageKind(kind)) return ReadStorage(*storage, source);
   // Nothing makes the pods of such an object here: handed in by itself it would do nothing.
   if (source.malformed == Malformed::kKept && IsOwner(source.tree)) return ReadOwner(source);
-  return Error{Code::kInvalidArgument,
-               "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, PriorityClass, "
-               "NodeResourceTopology, ComputeDomain, ResourceSlice, PersistentVolumeClaim, "
-               "PersistentVolume, StorageClass or CSINode, found \"" +
-                   kind + "\"",
-               "kind"};
+  return Error{Code::kInvalidArgument, std::string(kMadeHere) + ", found \"" + kind + "\"", "kind"};
 }
 
 // As the API server does.
@@ -257,8 +259,17 @@ Error WithoutKind(Error error, const std::string& kind) {
   return error;
 }
 
-// With a name such as the API server would make; nothing: it has one, or is to get none.
-std::optional<YamlNode> WithGeneratedName(const YamlNode& object) {
+// As the API server makes one of generateName; others for other numbers.
+std::string GeneratedEnding(uint64_t number) {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // as Kubernetes: no words
+  std::string ending;
+  sim::Random random(number);
+  while (ending.size() < 5) ending.push_back(kLetters[random.Below(kLetters.size())]);
+  return ending;
+}
+
+// With a name that is made; nothing: it has one, or is to get none.
+std::optional<YamlNode> WithGeneratedName(const YamlNode& object, uint64_t number) {
   YamlNode named = object;
   for (config::YamlEntry& entry : named.entries) {
     if (entry.key != "metadata" || entry.value.Find("name") != nullptr) continue;
@@ -269,7 +280,7 @@ std::optional<YamlNode> WithGeneratedName(const YamlNode& object) {
     name.mark = entry.mark;
     name.value.kind = YamlNode::Kind::kText;
     name.value.mark = entry.mark;
-    name.value.text = prefix + "x7k2p";
+    name.value.text = prefix + GeneratedEnding(number);
     entry.value.entries.push_back(std::move(name));
     return named;
   }
@@ -279,8 +290,11 @@ std::optional<YamlNode> WithGeneratedName(const YamlNode& object) {
 // Reads documents and keeps all that is wrong with them.
 class ManifestReader {
  public:
-  explicit ManifestReader(Malformed malformed, bool others = false, PriorityClasses classes = {})
-      : malformed_(malformed), take_others_(others), classes_(std::move(classes)) {
+  // `classes`: nothing where they are not known. `version`: of the cluster.
+  ManifestReader(Malformed malformed, std::optional<PriorityClasses> classes, int64_t version)
+      : malformed_(malformed),
+        classes_(std::move(classes)),
+        names_(static_cast<uint64_t>(version) << 32U) {
     if (malformed == Malformed::kRefused) fields_.emplace(kube::WrongResource);
   }
 
@@ -289,27 +303,37 @@ class ManifestReader {
     const Result<std::vector<config::ManifestDocument>> documents =
         config::ExpandNodePools(*std::move(parsed));
     if (!documents.ok()) return Refuse(documents.error());
-    AddClasses(*documents, classes_);
+    if (classes_) AddClasses(*documents, *classes_);
     for (const config::ManifestDocument& document : *documents) ReadDocument(document);
-    CutWarnings(manifests_.warnings);
   }
 
   const std::vector<Error>& faults() const { return faults_; }
   const std::set<std::string>& others() const { return others_; }
   int64_t objects() const { return objects_; }
+  // What was left out, each with its place and kind.
+  const std::vector<Error>& left_out() const { return left_out_; }
   Manifests TakeManifests() { return std::move(manifests_); }
 
  private:
   void ReadDocument(const config::ManifestDocument& document);
   void ReadObject(const config::ManifestDocument& document, const Source& source,
                   const std::string& path);
-  // What is created by kubectl create, and not here, may leave its name to the API server.
+  void LookAtNamespace(const config::ManifestDocument& document, const YamlNode& object,
+                       const std::string& path);
+  void LeaveOut(const config::ManifestDocument& document, const YamlNode& object,
+                const std::string& path, const std::string& what = {});
+  // What is to be created may leave its name to the API server; what exists has one.
   Result<ManifestObject> ReadNamed(const Source& source, std::vector<std::string>& warnings) const {
-    const auto named = take_others_ ? WithGeneratedName(source.tree) : std::nullopt;
+    const auto named =
+        malformed_ == Malformed::kRefused
+            ? WithGeneratedName(source.tree, names_ + static_cast<uint64_t>(objects_))
+            : std::nullopt;
     if (!named) return ReadOne(source, warnings);
     const Result<std::string> json = config::ToJson(*named, "");
-    return json.ok() ? ReadOne({*json, *named, malformed_, classes_}, warnings)
-                     : ReadOne(source, warnings);
+    return json.ok() ? ReadOne(SourceOf(*json, *named), warnings) : ReadOne(source, warnings);
+  }
+  Source SourceOf(const std::string& json, const YamlNode& tree) const {
+    return {json, tree, malformed_, classes_ ? &*classes_ : nullptr};
   }
   // The nodes of a pool have the same faults.
   void Refuse(const Error& fault) {
@@ -317,13 +341,14 @@ class ManifestReader {
   }
 
   const Malformed malformed_;
-  const bool take_others_;  // kinds that are not made here
-  PriorityClasses classes_;
+  std::optional<PriorityClasses> classes_;
+  const uint64_t names_;  // the first number of names that are made
   std::optional<config::KubernetesFields> fields_;
   Manifests manifests_;
   std::vector<Error> faults_;
   std::set<std::string> told_;
   std::set<std::string> others_;
+  std::vector<Error> left_out_;
   int64_t objects_ = 0;
 };
 
@@ -336,10 +361,10 @@ void ManifestReader::ReadObject(const config::ManifestDocument& document, const 
   ++objects_;
   const std::vector<Error> wrong = fields_ ? fields_->FaultsOf(source.tree) : std::vector<Error>();
   for (const Error& fault : wrong) refuse(fault);
-  // There are no Namespaces to be made here, and files for real clusters have them.
-  if (take_others_ && !fields_->Knows(source.tree)) others_.insert(kind);
-  if (!wrong.empty() || kind == "Namespace") return;
-  if (take_others_ && !IsMadeHere(source.tree)) return;
+  if (fields_ && !fields_->Knows(source.tree)) others_.insert(kind);
+  if (!wrong.empty()) return;
+  if (kind == "Namespace") return LookAtNamespace(document, source.tree, path);
+  if (fields_ && !IsMadeHere(source.tree)) return LeaveOut(document, source.tree, path);
   std::vector<std::string> warnings;
   Result<ManifestObject> object = ReadNamed(source, warnings);
   if (!object.ok()) return refuse(WithoutKind(object.error(), kind));
@@ -349,26 +374,57 @@ void ManifestReader::ReadObject(const config::ManifestDocument& document, const 
   manifests_.objects.push_back(*std::move(object));
 }
 
+void ManifestReader::LeaveOut(const config::ManifestDocument& document, const YamlNode& object,
+                              const std::string& path, const std::string& what) {
+  const YamlNode* metadata = object.Find("metadata");
+  const std::string kind = object.TextAt("kind");
+  left_out_.push_back(document.Locate(
+      {Code::kInvalidArgument,
+       kind + " " + (metadata == nullptr ? std::string() : metadata->TextAt("name")) + ": " +
+           (what.empty() ? object.TextAt("apiVersion") + " " + kind : what) + " is not simulated",
+       path}));
+}
+
+// It is there with its objects; what its label does is the webhook's business.
+void ManifestReader::LookAtNamespace(const config::ManifestDocument& document,
+                                     const YamlNode& object, const std::string& path) {
+  const YamlNode* metadata = object.Find("metadata");
+  const YamlNode* labels = metadata == nullptr ? nullptr : metadata->Find("labels");
+  if (labels != nullptr && labels->Find(kube::kScheduleLabel) != nullptr)
+    LeaveOut(document, object, path, std::string("label ") + kube::kScheduleLabel);
+}
+
 void ManifestReader::ReadDocument(const config::ManifestDocument& document) {
   const YamlNode& root = document.source();
-  if (document.kind() != "List")
-    return ReadObject(document, {document.json(), root, malformed_, classes_}, "");
+  if (document.kind() != "List") return ReadObject(document, SourceOf(document.json(), root), "");
   const YamlNode* items = root.Find("items");
   if (items == nullptr) return;
   for (std::size_t i = 0; i < items->items.size(); ++i) {
     const Result<std::string> json = config::ToJson(items->items[i], document.file_name());
     if (!json.ok()) return Refuse(json.error());
-    ReadObject(document, {*json, items->items[i], malformed_, classes_},
-               "items[" + std::to_string(i) + "]");
+    ReadObject(document, SourceOf(*json, items->items[i]), "items[" + std::to_string(i) + "]");
   }
 }
 
 Result<Manifests> ReadDocuments(Result<std::vector<config::ManifestDocument>> parsed,
-                                Malformed malformed, PriorityClasses classes = {}) {
-  ManifestReader reader(malformed, false, std::move(classes));
+                                Malformed malformed, PriorityClasses classes = {},
+                                int64_t version = 0) {
+  ManifestReader reader(malformed, std::move(classes), version);
   reader.Read(std::move(parsed));
   const std::vector<Error>& faults = reader.faults();
-  if (faults.empty()) return reader.TakeManifests();
+  if (faults.empty()) {
+    Manifests manifests = reader.TakeManifests();
+    const std::vector<Error>& left_out = reader.left_out();
+    if (manifests.objects.empty() && !left_out.empty()) {
+      Error none = left_out.front();
+      none.message += ", and the file has nothing else: " + std::string(kMadeHere);
+      return none;
+    }
+    for (const Error& one : left_out)
+      manifests.warnings.push_back(one.ToString() + " and left out");
+    CutWarnings(manifests.warnings);
+    return manifests;
+  }
   Error first = faults.front();
   if (faults.size() > 1)
     first.message +=
@@ -473,14 +529,17 @@ ObjectKey KeyOf(const ManifestObject& object) {
 }
 
 Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
-                                Malformed malformed, PriorityClasses classes) {
-  return ReadDocuments(config::ParseManifests(text, file_name), malformed, std::move(classes));
+                                Malformed malformed, PriorityClasses classes, int64_t version) {
+  return ReadDocuments(config::ParseManifests(text, file_name), malformed, std::move(classes),
+                       version);
 }
 
 ManifestCheck CheckManifests(std::string_view text, const std::string& file_name) {
-  ManifestReader reader(Malformed::kRefused, true);
+  ManifestReader reader(Malformed::kRefused, std::nullopt, 0);
   reader.Read(config::ParseManifests(text, file_name));
-  return {reader.faults(), reader.TakeManifests().warnings, reader.objects(), reader.others()};
+  std::vector<std::string> warnings = reader.TakeManifests().warnings;
+  CutWarnings(warnings);
+  return {reader.faults(), std::move(warnings), reader.objects(), reader.others()};
 }
 
 Result<Manifests> ReadManifestFile(const std::string& path, Malformed malformed) {

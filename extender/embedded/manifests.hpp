@@ -47,10 +47,13 @@ enum class Malformed { kKept, kRefused };
 
 // All objects of the text, in its order, or the first thing that is wrong with its place: file,
 // line, column and field; where there is more, the message says how much. What is to be refused has
-// no fields either that an API server would refuse or drop (config/kubernetes_fields.hpp).
-// `classes`: PriorityClasses that pods may name beside those of the text.
+// no fields either that an API server would refuse or drop (config/kubernetes_fields.hpp), may
+// leave its name to generateName, and is left out with a warning where its kind is not simulated,
+// unless nothing else is there. `classes`: PriorityClasses that pods may name beside those of the
+// text. `version`: of the cluster they are for; names that are made differ where it does.
 cluster::Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
-                                         Malformed malformed, PriorityClasses classes = {});
+                                         Malformed malformed, PriorityClasses classes = {},
+                                         int64_t version = 0);
 cluster::Result<Manifests> ReadManifestFile(const std::string& path, Malformed malformed);
 
 struct ManifestCheck {
@@ -60,7 +63,8 @@ struct ManifestCheck {
   // Kinds whose fields are not known: of these, names and pod templates were looked at.
   std::set<std::string> others = {};
 };
-// What would be refused of these manifests, by ReadManifests or by an API server.
+// What would be refused of these manifests, by ReadManifests or by an API server. Which
+// PriorityClasses there are is not known.
 ManifestCheck CheckManifests(std::string_view text, const std::string& file_name);
 
 // 16 nodes of 8 GPUs.

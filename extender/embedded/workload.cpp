@@ -108,7 +108,8 @@ Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
   std::vector<ManifestObject> objects;
   LeftOut left_out(grouping.scheduler_names);
   for (const ManifestText& file : manifests) {
-    Result<Manifests> read = ReadManifests(file.text, file.name, Malformed::kRefused);
+    const int64_t number = &file - manifests.data();
+    Result<Manifests> read = ReadManifests(file.text, file.name, Malformed::kRefused, {}, number);
     if (!read.ok()) return read.error();
     if (read->objects.empty())
       return Error{Code::kInvalidArgument, "expected at least one object, found none", file.name};

@@ -1,6 +1,7 @@
 // The second port, on a running service: health, metrics, pages, submissions.
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -164,7 +165,7 @@ TEST_CASE("names that Kubernetes would refuse are refused with their place", "[a
       {"{name: a.b.}", "manifest:3:18: metadata.name: "},
       {"{name: a" + label + "}", "manifest:3:18: metadata.name: "},
       {"{name: a, namespace: b.c}", "manifest:3:32: metadata.namespace: expected a DNS-1123 label"},
-      {"{generateName: a-}", "manifest:3:11: metadata.name: is missing"},
+      {"{generateName: B-}", "manifest:3:11: metadata.name: expected a DNS-1123 subdomain"},
   }));
   TestService test;
   const std::string pod =
@@ -174,6 +175,20 @@ TEST_CASE("names that Kubernetes would refuse are refused with their place", "[a
   CHECK(reply.status == 400);
   CHECK_THAT(MessageIn(reply.body), Catch::StartsWith(want));
   CHECK_THAT(test.Get("/v1/objects/pods").body, !Catch::Contains("\"name\""));
+}
+
+TEST_CASE("objects that leave their names to the API server get different ones", "[api]") {
+  TestService test;
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\nspec: {containers: [{name: "
+      "main}]}\n";
+  test.Submit(pod + "---\n" + pod);
+  test.Submit(pod);
+  const std::string pods = test.Get("/v1/objects/pods").body;
+  std::set<std::string> names;
+  for (std::size_t at = pods.find("\"a-"); at != std::string::npos; at = pods.find("\"a-", at + 1))
+    names.insert(pods.substr(at, pods.find('"', at + 1) - at));
+  CHECK(names.size() == 3);
 }
 
 TEST_CASE("names that Kubernetes takes are taken", "[api]") {

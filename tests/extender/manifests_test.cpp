@@ -86,7 +86,7 @@ TEST_CASE("what an API server would refuse or drop is refused, and all of it tol
       "a number or a truth value: put it in quotes";
   const auto read = ReadManifests(yaml, "x.yaml", Malformed::kRefused);
   REQUIRE_FALSE(read.ok());
-  CHECK(read.error().ToString() == first + " (the first fault of 4; muster check tells all)");
+  CHECK(read.error().ToString() == first + " (the first fault of 3; muster check tells all)");
   const ManifestCheck check = CheckManifests(yaml, "x.yaml");
   REQUIRE(check.faults.size() == 3);
   CHECK(check.faults[0].ToString() == first);
@@ -126,6 +126,32 @@ TEST_CASE("pods may name the PriorityClasses of their file", "[manifests]") {
   CHECK(KindOf(read->objects[1]) == "PriorityClass");
   CHECK(KeyOf(read->objects[1]).name == "high");
   CHECK(CheckManifests(pod + "---\n" + one, "x.yaml").faults.empty());
+}
+
+TEST_CASE("objects of kinds that are not simulated are named and left out", "[manifests]") {
+  const std::string others =
+      "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n"
+      "  metadata: {name: web}\n- apiVersion: jobset.x-k8s.io/v1alpha2\n  kind: JobSet\n"
+      "  metadata: {name: s, namespace: a}\n";
+  const auto read = ReadManifests(
+      others +
+          "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: "
+          "main}]}\n",
+      "x.yaml", Malformed::kRefused);
+  REQUIRE(read.ok());
+  CHECK(read->objects.size() == 1);
+  CHECK(read->warnings ==
+        std::vector<std::string>{
+            "x.yaml:4:3: items[0]: Service web: v1 Service is not simulated and left out",
+            "x.yaml:7:3: items[1]: JobSet s: jobset.x-k8s.io/v1alpha2 JobSet is not "
+            "simulated and left out"});
+  const auto none = ReadManifests(others, "x.yaml", Malformed::kRefused);
+  REQUIRE_FALSE(none.ok());
+  CHECK_THAT(none.error().ToString(),
+             Catch::StartsWith("x.yaml:4:3: items[0]: Service web: v1 Service is not simulated, "
+                               "and the file has nothing else: expected a Node, NodePool, "));
+  // A check is of what a cluster takes.
+  CHECK(CheckManifests(others, "x.yaml").warnings.empty());
 }
 
 TEST_CASE("a field of a PodGroup that is not honoured is told with its place", "[manifests]") {

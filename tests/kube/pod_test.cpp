@@ -100,7 +100,13 @@ TEST_CASE("a manifest may leave out what the API server fills in", "[kube][pod]"
   pod = Decode(head + R"(,"priorityClassName":"high","priority":7}})", options);
   CHECK(pod.spec->priority == 7);
   pod = Decode(head + R"(,"priorityClassName":"low"}})", options);
-  CHECK(pod.defect == "Pod.spec.priorityClassName: no such PriorityClass; give spec.priority");
+  CHECK(pod.defect ==
+        "Pod.spec.priorityClassName: there is no such PriorityClass: create it first, or in the "
+        "same file");
+  options.priority_classes = nullptr;
+  pod = Decode(head + R"(,"priorityClassName":"low"}})", options);
+  CHECK(pod.spec->priority == 0);
+  CHECK(pod.defect.empty());
   CHECK(ErrorOf(R"({"metadata":{},"spec":{}})", options) == "Pod.metadata.name: is missing");
 }
 
