@@ -1,15 +1,17 @@
 #include "cli/pod_check.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
+#include "cli/file_context.hpp"
 #include "cli/gang_check.hpp"
 #include "cli/yaml_path.hpp"
 #include "config/manifest.hpp"
 #include "config/yaml_json.hpp"
-#include "engine/options.hpp"
 #include "kube/decode.hpp"
 #include "kube/dialect_fields.hpp"
 #include "kube/dialect_keys.hpp"
@@ -61,6 +63,17 @@ const Kind* FindKind(const YamlNode& object) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
+// As DecodeJob names the pod.
+constexpr const char* kTemplate = "Job.spec.template.";
+
+// Of how long something runs; nothing: all of it can be read. `root`: with what its place begins.
+std::optional<Error> FaultOf(const cluster::RunTimes& times, const std::string& root) {
+  const std::size_t colon = times.fault.find(": ");
+  if (!times.fault.starts_with(root) || colon == std::string::npos) return std::nullopt;
+  return Error{Code::kInvalidArgument, times.fault.substr(colon + 2),
+               times.fault.substr(root.size(), colon - root.size())};
+}
+
 bool IsPod(const YamlNode& object) {
   const Kind* kind = FindKind(object);
   return kind != nullptr && *kind->pod == '\0';
@@ -70,10 +83,12 @@ bool IsPod(const YamlNode& object) {
 class ObjectCheck {
  public:
   // `place`: of the object in the document; empty: it is all of it.
-  ObjectCheck(const config::ManifestDocument& document, std::string place, PodCheck* into)
-      : document_(document), place_(std::move(place)), into_(*into) {}
+  ObjectCheck(const config::ManifestDocument& document, std::string place,
+              const FileContext& context, PodCheck* into)
+      : document_(document), place_(std::move(place)), context_(context), into_(*into) {}
 
   void Look(const YamlNode& object) {
+    taken_ = TakenOf(context_, object);
     for (const Error& fault : UnknownMusterKeys(object)) Refuse(fault.place, fault.message);
     if (const Kind* kind = FindKind(object); kind != nullptr) {
       LookAtPod(Follow(object, kind->pod), kind->pod, kind->job != nullptr);
@@ -98,7 +113,8 @@ class ObjectCheck {
                        std::set<std::string>& names);
   void LookAtTemplates(const YamlNode& value, const std::string& path);
   void LookAtWords(const YamlNode& pod, const std::string& path);
-  void LookAtPlan(const cluster::Pod& pod, const YamlNode& written, const std::string& path);
+  void LookAtClass(const YamlNode& spec, const std::string& path);
+  void LookAtPlan(const cluster::Pod& pod, bool planned, const std::string& path);
   void LookAtGroup(const YamlNode& object);
   void LookAtOwner(const YamlNode& object);
   void LookAtOwnersKeys(const YamlNode& object);
@@ -120,7 +136,9 @@ class ObjectCheck {
 
   const config::ManifestDocument& document_;
   const std::string place_;
+  const FileContext& context_;
   PodCheck& into_;
+  kube::TakenPods taken_ = kube::TakenPods::kNone;
   bool makes_pods_ = false;       // there is a pod template in it
   std::string owners_scheduler_;  // of all of its pods, as Volcano's Job says it; empty: they say
 };
@@ -200,21 +218,27 @@ void ObjectCheck::LookAtWords(const YamlNode& pod, const std::string& path) {
                       kube::DecodeOptions{.source = kube::Source::kManifest});
   if (!job.ok()) return;
   LookAtLevels(job->pod.spec->topology, path);
-  LookAtPlan(job->pod, pod, path);
+  LookAtClass(*Given(pod, "spec"), Joined(path, "spec"));
+  const bool unsaid =
+      owners_scheduler_.empty() && Given(*Given(pod, "spec"), "schedulerName") == nullptr;
+  const bool planned = IsMusters(
+      *json, owners_scheduler_.empty() ? job->pod.spec->scheduler_name : owners_scheduler_, taken_);
+  if (planned || unsaid) LookAtPlan(job->pod, planned, path);
   if (job->pod.gang_words == nullptr || job->pod.gang_words->unheeded.empty()) return;
   Note(Joined(path, "metadata.annotations"), job->pod.gang_words->unheeded);
 }
 
-// What the engine would refuse a pod for, or go without.
-void ObjectCheck::LookAtPlan(const cluster::Pod& pod, const YamlNode& written,
-                             const std::string& path) {
-  const bool unsaid =
-      owners_scheduler_.empty() && Given(*Given(written, "spec"), "schedulerName") == nullptr;
-  const std::string scheduler =
-      owners_scheduler_.empty() ? pod.spec->scheduler_name : owners_scheduler_;
-  const std::vector<std::string> ours = engine::Options().scheduler_names;
-  const bool planned = std::find(ours.begin(), ours.end(), scheduler) != ours.end();
-  if (!planned && !unsaid) return;
+// Which classes a cluster has is not known here.
+void ObjectCheck::LookAtClass(const YamlNode& spec, const std::string& path) {
+  const std::string name = spec.TextAt("priorityClassName");
+  if (name.empty() || context_.classes.contains(name)) return;
+  Note(Joined(path, "priorityClassName"),
+       "PriorityClass " + name + " is not in the file: the cluster must have it");
+}
+
+// What the engine would refuse a pod for, or go without. `planned`: the pod is Muster's; otherwise
+// nothing says whose it is.
+void ObjectCheck::LookAtPlan(const cluster::Pod& pod, bool planned, const std::string& path) {
   const std::string at = Joined(path, "spec");
   const auto tell = [&](const std::string& place, std::string message) {
     if (planned) return Refuse(place, std::move(message));
@@ -224,16 +248,11 @@ void ObjectCheck::LookAtPlan(const cluster::Pod& pod, const YamlNode& written,
     tell(at, "Muster does not plan " + pod.spec->unplanned_devices +
                  " and refuses the pod: request nvidia.com/gpu, or use another scheduler");
   }
-  if (pod.run_times != nullptr && !pod.run_times->fault.empty()) {
-    // As DecodeJob names the pod.
-    constexpr std::string_view kTemplate = "Job.spec.template.";
-    const std::string& fault = pod.run_times->fault;
-    const std::size_t colon = fault.find(": ");
-    const bool placed = fault.starts_with(kTemplate) && colon != std::string::npos;
-    tell(placed ? Joined(path, fault.substr(kTemplate.size(), colon - kTemplate.size())) : path,
-         placed ? fault.substr(colon + 2) : fault);
+  if (pod.run_times != nullptr) {
+    if (const auto fault = FaultOf(*pod.run_times, kTemplate))
+      tell(Joined(path, fault->place), fault->message);
   }
-  if (unsaid && !pod.spec->gpus.none()) {
+  if (!planned && !pod.spec->gpus.none()) {
     Note(at,
          "schedulerName is not said: Muster plans these pods only in a namespace with the label " +
              std::string("muster.dev/schedule"));
@@ -246,7 +265,10 @@ void ObjectCheck::LookAtGroup(const YamlNode& object) {
   if (!json.ok()) return;
   const Result<cluster::PodGroup> group =
       kube::DecodePodGroup(*json, kube::DecodeOptions{.source = kube::Source::kManifest});
-  if (group.ok()) LookAtLevels(group->topology, "");
+  if (!group.ok()) return;
+  LookAtLevels(group->topology, "");
+  if (const auto fault = FaultOf(group->run_times, object.TextAt("kind") + "."))
+    Refuse(fault->place, fault->message);
 }
 
 // What it says of the gang of its pods.
@@ -307,26 +329,42 @@ void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& pat
   }
 }
 
-// The pods of a Job with this spec are Muster's, several at a time, and in no PodGroup.
-bool HasPodsSideBySide(const YamlNode& spec, const std::string& file_name) {
-  const Result<std::string> json = config::ToJson(spec, file_name);
-  if (!json.ok()) return false;
-  const Result<kube::Job> job =
-      kube::DecodeJob(R"({"metadata":{"name":"job"},"spec":)" + *json + "}",
-                      kube::DecodeOptions{.source = kube::Source::kManifest});
-  if (!job.ok() || job->parallelism < 2 || !job->pod.pod_group.empty()) return false;
-  const std::vector<std::string> ours = engine::Options().scheduler_names;
-  return std::find(ours.begin(), ours.end(), job->pod.spec->scheduler_name) != ours.end();
+// A Job, or what a CronJob makes one of, if its pods are Muster's.
+std::optional<kube::Job> MustersJob(const YamlNode& job, kube::TakenPods taken) {
+  const YamlNode* spec = Given(job, "spec");
+  const YamlNode* pod = spec == nullptr ? nullptr : Given(*spec, "template");
+  if (pod == nullptr) return std::nullopt;
+  std::string text = R"({"metadata":{"name":"job")";
+  for (const char* map : {"annotations", "labels"}) {
+    const YamlNode* texts = Follow(job, std::string("metadata.") + map);
+    const Result<std::string> json = config::ToJson(texts == nullptr ? YamlNode() : *texts, "");
+    if (json.ok()) text.append(",\"").append(map).append("\":").append(*json);
+  }
+  const Result<std::string> json = config::ToJson(*spec, "");
+  const Result<std::string> pod_json = config::ToJson(*pod, "");
+  if (!json.ok() || !pod_json.ok()) return std::nullopt;
+  Result<kube::Job> decoded = kube::DecodeJob(
+      text + R"(},"spec":)" + *json + "}", kube::DecodeOptions{.source = kube::Source::kManifest});
+  if (!decoded.ok() || !IsMusters(*pod_json, decoded->pod.spec->scheduler_name, taken))
+    return std::nullopt;
+  return *std::move(decoded);
 }
 
 // Noted is what may be a slip. An Indexed Job is a gang, or an array of more pods than run at a
 // time; with spec.scheduling it says itself what it is (config/grouping/kubernetes.yaml).
 void ObjectCheck::LookAtJob(const YamlNode& object, const char* path) {
   const YamlNode* job = Follow(object, path);
-  const YamlNode* spec = job == nullptr ? nullptr : Given(*job, "spec");
-  if (spec == nullptr || Given(*spec, "scheduling") != nullptr) return;
+  const std::optional<kube::Job> decoded = job == nullptr ? std::nullopt : MustersJob(*job, taken_);
+  if (!decoded) return;
+  const YamlNode* spec = Given(*job, "spec");
+  if (decoded->pod.run_times != nullptr) {
+    if (const auto fault = FaultOf(*decoded->pod.run_times, "Job.");
+        fault && !fault->place.starts_with("spec.template."))
+      Refuse(Joined(path, fault->place), fault->message);
+  }
+  if (Given(*spec, "scheduling") != nullptr) return;
   if (SaysGang(&object) || SaysGang(job) || SaysGang(Given(*spec, "template"))) return;
-  if (!HasPodsSideBySide(*spec, document_.file_name())) return;
+  if (decoded->parallelism < 2 || !decoded->pod.pod_group.empty()) return;
   const bool indexed = spec->TextAt("completionMode") == "Indexed";
   if (Given(*spec, "backoffLimitPerIndex") != nullptr) {
     Note(Joined(path, "spec.backoffLimitPerIndex"), kPerIndex);
@@ -337,6 +375,22 @@ void ObjectCheck::LookAtJob(const YamlNode& object, const char* path) {
   }
 }
 
+// `look`: at the object and its place in the document.
+void ForEachObject(const std::vector<config::ManifestDocument>& documents,
+                   const std::function<void(const config::ManifestDocument&, const YamlNode&,
+                                            const std::string&)>& look) {
+  for (const config::ManifestDocument& document : documents) {
+    const YamlNode& root = document.source();
+    if (document.kind() != "List") {
+      look(document, root, "");
+      continue;
+    }
+    const YamlNode* items = root.Find("items");
+    for (std::size_t i = 0; items != nullptr && i < items->items.size(); ++i)
+      look(document, items->items[i], Item("items", i));
+  }
+}
+
 }  // namespace
 
 PodCheck CheckPods(std::string_view text, const std::string& file_name) {
@@ -344,16 +398,13 @@ PodCheck CheckPods(std::string_view text, const std::string& file_name) {
   const Result<std::vector<config::ManifestDocument>> documents =
       config::ParseManifests(text, file_name);
   if (!documents.ok()) return check;
-  for (const config::ManifestDocument& document : *documents) {
-    const YamlNode& root = document.source();
-    if (document.kind() != "List") {
-      ObjectCheck(document, "", &check).Look(root);
-      continue;
-    }
-    const YamlNode* items = root.Find("items");
-    for (std::size_t i = 0; items != nullptr && i < items->items.size(); ++i)
-      ObjectCheck(document, Item("items", i), &check).Look(items->items[i]);
-  }
+  FileContext context;
+  ForEachObject(*documents, [&](const config::ManifestDocument&, const YamlNode& object,
+                                const std::string&) { AddToContext(context, object); });
+  ForEachObject(*documents, [&](const config::ManifestDocument& document, const YamlNode& object,
+                                const std::string& place) {
+    ObjectCheck(document, place, context, &check).Look(object);
+  });
   return check;
 }
 

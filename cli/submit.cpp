@@ -1,21 +1,19 @@
 // muster submit: manifests to a running `muster serve`.
-#include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/cli.hpp"
 #include "cli/input.hpp"
+#include "cli/manifest_check.hpp"
 #include "cli/muster_caller.hpp"
 #include "cli/output.hpp"
+#include "config/manifest.hpp"
 #include "http/url.hpp"
 
 namespace muster::cli {
 namespace {
 
 using cluster::Result;
-
-constexpr std::size_t kMaxManifestBytes = std::size_t{32} << 20U;
 
 int Submit(const Args& args, const CliStreams& streams) {
   if (!args.positionals().empty()) {
@@ -26,9 +24,10 @@ int Submit(const Args& args, const CliStreams& streams) {
   const auto muster = ReachMuster(args, streams);
   if (!muster.ok()) return Misused(streams, "submit", muster.error().ToString());
   for (const std::string& file : files) {
-    const Result<std::string> text = ReadInput(file, kMaxManifestBytes);
+    const Result<std::string> text = ReadInput(file, config::kMaxManifestBytes);
     if (!text.ok()) return Fail(streams, text.error().ToString());
     const std::string name = InputName(file);
+    if (!CheckText(*text, name, streams).fine) return kExitFailed;
     const Result<std::string> body = (*muster)->Post(
         "/v1/manifests?name=" + http::PercentEncoded(name), *text, "application/yaml");
     if (!body.ok() && body.error().code == cluster::Code::kNotFound) {
@@ -57,9 +56,10 @@ int Submit(const Args& args, const CliStreams& streams) {
 Command SubmitCommand() {
   return {"submit",
           "-f FILE",
-          "create objects on the embedded cluster: Nodes, PodGroups, Pods, Jobs, "
+          "create objects on the embedded cluster: Nodes, PodGroups, Pods, Jobs, PriorityClasses, "
           "NodeResourceTopologies, ComputeDomains, ResourceSlices, PersistentVolumeClaims, "
-          "PersistentVolumes, StorageClasses",
+          "PersistentVolumes, StorageClasses; what check refuses is refused, other kinds are "
+          "named and left out",
           WithAccess(
               {{"--file", "FILE",
                 "manifests in YAML or JSON, - for standard input; may be repeated", "-f", true}}),

@@ -1,9 +1,11 @@
 // muster whatif: what would become of a workload, or of what waits under another policy.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/cli.hpp"
 #include "cli/input.hpp"
+#include "cli/manifest_check.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
 #include "cli/whatif_text.hpp"
@@ -15,14 +17,19 @@ namespace {
 
 using cluster::Result;
 
-// The request of extender/what_if_page.hpp.
-Result<std::string> RequestOf(const Args& args) {
+// The request of extender/what_if_page.hpp; nothing: what is wrong is on `err`.
+std::optional<std::string> RequestOf(const Args& args, const CliStreams& streams) {
+  const auto fail = [&](const cluster::Error& error) {
+    Fail(streams, error.ToString());
+    return std::nullopt;
+  };
   extender::JsonText json;
   json.BeginObject();
   json.BeginArray("manifests");
   for (const std::string& file : args.All("--file")) {
     const Result<std::string> text = ReadInput(file, extender::kMaxWhatIfBytes);
-    if (!text.ok()) return text.error();
+    if (!text.ok()) return fail(text.error());
+    if (!CheckText(*text, InputName(file), streams).fine) return std::nullopt;
     json.BeginObject();
     json.Add("name", InputName(file));
     json.Add("text", *text);
@@ -31,7 +38,7 @@ Result<std::string> RequestOf(const Args& args) {
   json.EndArray();
   if (args.Has("--policy")) {
     const Result<std::string> text = ReadInput(args.Text("--policy"), extender::kMaxWhatIfBytes);
-    if (!text.ok()) return text.error();
+    if (!text.ok()) return fail(text.error());
     json.BeginObject("policy");
     json.Add("name", InputName(args.Text("--policy")));
     json.Add("text", *text);
@@ -50,8 +57,8 @@ int WhatIf(const Args& args, const CliStreams& streams) {
   if (!format.ok()) return Misused(streams, "whatif", format.error().message);
   const auto muster = ReachMuster(args, streams);
   if (!muster.ok()) return Misused(streams, "whatif", muster.error().ToString());
-  const Result<std::string> request = RequestOf(args);
-  if (!request.ok()) return Fail(streams, request.error().ToString());
+  const std::optional<std::string> request = RequestOf(args, streams);
+  if (!request) return kExitFailed;
   const Result<std::string> body = (*muster)->Post("/v1/whatif", *request);
   if (!body.ok()) return Fail(streams, body.error().message);
   const int status = Show(streams, *format, *body, Narrow(WhatIfText));

@@ -138,7 +138,7 @@ TEST_CASE("kubectl muster reads what the token of its service account may read",
   CHECK_THAT(cluster.Run({"get", "queue", "-o", "json"}, kExitOk), Catch::StartsWith("{"));
   const std::string job = cluster.folder.File("job.yaml");
   std::ofstream(job) << "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
-                        "spec: {schedulerName: muster, containers: [{name: c}]}\n";
+                        "spec: {schedulerName: muster, containers: [{name: c, image: i}]}\n";
   CHECK_THAT(cluster.Run({"whatif", "-f", job}, kExitOk), Catch::Contains("gang"));
   CHECK_THAT(cluster.Run({"get", "nodes"}, kExitFailed),
              Catch::Contains("kubectl muster: oncall may not list nodes.muster.dev: bind"));

@@ -129,7 +129,7 @@ TEST_CASE("get gangs -w shows what changes until it is interrupted", "[process]"
   const std::string server = "127.0.0.1:" + std::to_string(ApiPort(serve));
   const std::string file = folder.File("pod.yaml");
   std::ofstream(file) << "apiVersion: v1\nkind: Pod\nmetadata: {name: late}\nspec:\n"
-                         "  schedulerName: muster\n  containers: [{name: main}]\n";
+                         "  schedulerName: muster\n  containers: [{name: main, image: i}]\n";
   Process watch({"get", "gangs", "-w", "--server", server}, folder.File("watch"));
   Process submit({"submit", "-f", file, "--server", server}, folder.File("submit"));
   CHECK(submit.Wait() == 0);
