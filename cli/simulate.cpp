@@ -27,6 +27,7 @@
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/node_list.hpp"
 #include "extender/embedded/wire_extender.hpp"
+#include "sim/job_owners.hpp"
 #include "sim/known_durations.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
@@ -79,8 +80,7 @@ void WarnOfQueues(const sim::Trace& trace, const std::vector<queues::QueueSpec>&
   if (queues.empty() || missing.empty()) return;
   err << "muster simulate: " << jobs << " of " << trace.jobs.size()
       << " jobs name queues that the policy does not have (" << Printable(*missing.begin())
-      << (missing.size() > 1 ? ", …" : "")
-      << "); they are in the queue of their namespace, default\n";
+      << (missing.size() > 1 ? ", …" : "") << "); they are in the queue of their namespace\n";
 }
 
 // One line on a terminal, redrawn at most ten times a second.
@@ -326,6 +326,7 @@ class Simulation {
     Result<sim::Trace> trace = ReadTrace(args_, engine.placement.fabric, streams_.err);
     if (!trace.ok()) return Fail(streams_, trace.error().ToString());
     trace_ = *std::move(trace);
+    sim::PutInNamespaces(engine.queues, engine.namespaces.allow, trace_.jobs);
     if (const Status fine = CheckTrace(args_, trace_); !fine.ok())
       return Misused(streams_, "simulate", fine.error().message);
     WarnOfQueues(trace_, engine.queues, streams_.err);
@@ -367,9 +368,11 @@ int Simulate(const Args& args, const CliStreams& streams) {
     return Fail(streams, opened.error().message);
   std::vector<SimulationRun> runs;
   int64_t broken = 0;
+  int64_t vain = 0;
   for (Simulation& simulation : simulations) {
     runs.push_back(simulation.Run());
     broken += runs.back().report.audit_findings;
+    vain += InVain(runs.back().report) ? 1 : 0;
   }
   const bool table = *format == OutputFormat::kTable || *format == OutputFormat::kWide;
   streams.out << (!table                  ? InFormat(*format, JsonOf(args, runs))
@@ -377,6 +380,11 @@ int Simulate(const Args& args, const CliStreams& streams) {
                                           : ToTable(runs.front()));
   if (Status written = outputs.Write(args, runs); !written.ok())
     return Fail(streams, written.error().message);
+  for (const SimulationRun& run : runs) {
+    for (const std::string& line : NeverStarted(run))
+      streams.err << "muster simulate: " << Printable(line) << "\n";
+  }
+  if (vain > 0) return kExitFailed;
   if (broken > 0) return Fail(streams, std::to_string(broken) + " invariants were broken");
   return kExitOk;
 }
@@ -392,12 +400,16 @@ Command SimulateCommand() {
         "nodes: Kubernetes Nodes or NodePools (.yaml, .yml, .json), an openb CSV file, or N "
         "nodes of G GPUs; 180x8@rack=10,block=60 labels each 10 of them rack=rack-00 and so "
         "on, each 60 block=block-0"},
-       {"--pods", "FILE", "single pods: an openb CSV file"},
+       {"--pods", "FILE",
+        "single pods: an openb CSV file; also queue, namespace, user, tolerations as with --jobs"},
        {"--jobs", "FILE",
         "gangs: a CSV file with job_id, submit_s, gpus, duration_s; also gpus_per_pod (8), "
         "topology_required, topology_preferred (a level of the policy's fabric), "
         "segments_required, segments_preferred (LEVEL=PODS, several with ';' in between), queue "
-        "or vc (a queue of the policy)"},
+        "or vc (a queue of the policy), namespace (default: one that may use the queue), user "
+        "(whose it is, for --durations learnt), tolerations (KEY, KEY=VALUE or *, with :EFFECT if "
+        "only that, several with ';' in "
+        "between)"},
        {"--durations", "unknown|exact|rough|learnt",
         "what jobs say of how long they run: nothing (default), the truth, 0.5 to 1.5 times "
         "it, nothing but an owner that comes again"},

@@ -208,6 +208,20 @@ void AddOut(extender::JsonText& json, const std::vector<sim::OutRow>& out) {
   json.EndArray();
 }
 
+void AddWaiting(extender::JsonText& json, const std::vector<sim::WaitingRow>& waiting) {
+  json.BeginArray("waiting");
+  for (const sim::WaitingRow& row : waiting) {
+    json.BeginObject();
+    json.Add("code", row.code);
+    json.Add("never", row.never);
+    json.Add("gangs", row.gangs);
+    json.Add("example", row.gang);
+    json.Add("why", row.why);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void AddRun(extender::JsonText& json, const SimulationRun& run) {
   const sim::ReplayReport& report = run.report;
   json.Add("nodes", report.nodes);
@@ -229,6 +243,7 @@ void AddRun(extender::JsonText& json, const SimulationRun& run) {
   AddModels(json, report.models);
   AddOut(json, report.out);
   if (!run.statistics.empty()) {
+  AddWaiting(json, report.waiting);
     json.BeginArray("statistics");
     for (const sim::ReplayStatistics& statistics : run.statistics) AddStatistics(json, statistics);
     json.EndArray();
@@ -286,7 +301,8 @@ std::string OutTable(const std::vector<sim::OutRow>& out) {
   if (out.empty()) return {};
   Table table({{"WHY PODS STAYED OUT"}, {"ON NODES OF"}, {"PODS", true}, {"GPUS ASKED", true}});
   for (const sim::OutRow& row : out) {
-    const bool nowhere = row.cause == sim::OutCause::kNoNode;
+    const bool nowhere =
+        row.cause == sim::OutCause::kNoNode || row.cause == sim::OutCause::kRefused;
     table.Add({ToString(row.cause), nowhere ? "-" : ModelName(row.model), std::to_string(row.pods),
                Gpus(row.gpus)});
   }
@@ -335,6 +351,31 @@ std::string Lasting(double seconds) {
 }
 
 std::string ToJson(const SimulationRun& run) {
+bool InVain(const sim::ReplayReport& report) {
+  return report.pods_total > 0 && report.pods_placed == 0;
+}
+
+std::vector<std::string> NeverStarted(const SimulationRun& run) {
+  const sim::ReplayReport& report = run.report;
+  const bool vain = InVain(report);
+  const std::string under = run.policy.empty() ? "" : run.policy + ": ";
+  std::vector<std::string> lines;
+  for (const sim::WaitingRow& row : report.waiting) {
+    if (!row.never && !vain) continue;
+    lines.push_back(under + std::to_string(row.gangs) + " of " +
+                    std::to_string(report.gangs_total) + " jobs " +
+                    (row.never ? "can never start" : "did not start") + ", such as " + row.gang +
+                    ": " + row.code + ": " + row.why);
+  }
+  if (vain) {
+    std::string nothing = under + "no pod was placed";
+    if (report.waiting.empty() && !report.out.empty())
+      nothing += std::string(": ") + ToString(report.out.front().cause);
+    lines.push_back(nothing + ": see that nodes, policy and trace are of one cluster");
+  }
+  return lines;
+}
+
   extender::JsonText json;
   json.BeginObject();
   AddRun(json, run);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/csv.hpp"
+#include "sim/job_owners.hpp"
 #include "sim/trace_parts.hpp"
 
 namespace muster::sim {
@@ -37,8 +38,7 @@ enum Column {
   kPreferred,
   kWhole,
   kRather,
-  kQueue,
-  kVirtualCluster,
+  kOwner,  // and those after it
 };
 
 // LEVEL=PODS;LEVEL=PODS
@@ -132,8 +132,6 @@ Result<TraceJob> ReadJob(const CsvFile& csv, size_t row, const topology::FabricO
   job.name = "job-" + std::string(csv.Text(row, kId));
   job.submitted = cluster::Time() + cluster::Seconds(*submitted);
   job.runs_for = cluster::Seconds(*duration);
-  job.queue = csv.Text(row, kQueue);
-  if (job.queue.empty()) job.queue = csv.Text(row, kVirtualCluster);
   const int64_t members = (*gpus + *per_pod - 1) / *per_pod;
   const int64_t each = *gpus % members == 0 ? *gpus / members : *per_pod;
   Result<TopologyTerms> terms = ReadTerms(csv, row, members, fabric);
@@ -149,6 +147,7 @@ Result<TraceJob> ReadJob(const CsvFile& csv, size_t row, const topology::FabricO
     job.pods.push_back(
         PodOfTrace(members == 1 ? job.name : job.name + "-" + number, std::move(spec)));
   }
+  if (Status read = ReadOwner(csv, row, kOwner, job); !read.ok()) return read.error();
   return job;
 }
 
@@ -156,10 +155,12 @@ Result<TraceJob> ReadJob(const CsvFile& csv, size_t row, const topology::FabricO
 
 Result<std::vector<TraceJob>> ReadGangJobs(std::string_view text, const std::string& file_name,
                                            const topology::FabricOptions& fabric) {
+  std::vector<std::string> optional = {"gpus_per_pod", "topology_required", "topology_preferred",
+                                       "segments_required", "segments_preferred"};
+  const std::vector<std::string> owner = OwnerColumns();
+  optional.insert(optional.end(), owner.begin(), owner.end());
   const Result<CsvFile> csv =
-      CsvFile::Parse(text, file_name, {"job_id", "submit_s", "gpus", "duration_s"},
-                     {"gpus_per_pod", "topology_required", "topology_preferred",
-                      "segments_required", "segments_preferred", "queue", "vc"});
+      CsvFile::Parse(text, file_name, {"job_id", "submit_s", "gpus", "duration_s"}, optional);
   if (!csv.ok()) return csv.error();
   std::vector<TraceJob> jobs;
   std::set<std::string> names;

@@ -27,13 +27,13 @@ Duration Roughly(Duration exact, std::string_view name) {
   return Duration(exact.value() / 1000 * per_mille + exact.value() % 1000 * per_mille / 1000);
 }
 
-// job-17 of queue vision with 16 GPUs → vision-16gpu-17.
+// job-17 of queue vision with 16 GPUs → vision-16gpu-17, or of user eve → eve-16gpu-17.
 void NameByOwner(TraceJob& job) {
+  const std::string owner = !job.user.empty() ? job.user : job.queue.empty() ? "team" : job.queue;
   cluster::GpuMilli gpus;
   for (const PodRecord& pod : job.pods) gpus += pod.pod.spec->gpus.total();
-  const std::string name = (job.queue.empty() ? "team" : job.queue) + "-" +
-                           std::to_string(gpus.value() / cluster::kWholeGpu.value()) + "gpu" +
-                           job.name.substr(std::min(job.name.find('-'), job.name.size()));
+  const std::string name = owner + "-" + std::to_string(gpus.value() / cluster::kWholeGpu.value()) +
+                           "gpu" + job.name.substr(std::min(job.name.find('-'), job.name.size()));
   for (PodRecord& pod : job.pods) pod.pod.key.name.replace(0, job.name.size(), name);
   job.name = name;
 }

@@ -13,8 +13,8 @@ namespace muster::sim {
 //   kUnknown  nothing
 //   kExact    the run time
 //   kRough    the run time × a factor from 0.5 to 1.5, drawn by the job's name
-//   kLearnt   nothing, but the job is named after an owner whose jobs come again: its queue and
-//             its size. Traces that were published say no more of whose job is whose
+//   kLearnt   nothing, but the job is named after an owner whose jobs come again: its user, or
+//             where the trace says none its queue, and its size
 enum class Known { kUnknown, kExact, kRough, kLearnt };
 
 // "unknown", "exact", "rough", "learnt".

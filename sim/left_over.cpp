@@ -118,6 +118,8 @@ class Ending {
 
 const char* ToString(OutCause cause) {
   switch (cause) {
+    case OutCause::kRefused:
+      return "Muster refuses its gang";
     case OutCause::kNoNode:
       return "no node that it may use";
     case OutCause::kGpusInUse:
@@ -139,13 +141,16 @@ const char* ToString(OutCause cause) {
 }
 
 LeftOver LookAtTheEnd(const std::vector<Node>& nodes, const std::vector<PodPtr>& pods,
-                      bool whole_only) {
+                      bool whole_only, const std::set<cluster::ObjectKey>& refused) {
   const Ending ending(nodes, pods, whole_only);
   std::map<std::pair<OutCause, std::string>, OutRow> rows;
   for (const PodPtr& record : pods) {
     if (record->pod.bound() || record->pod.terminal()) continue;
     const Pod pod = Counted(record->pod, whole_only);
-    for (const auto& [model, cause] : ending.WhyOut(pod)) {
+    const auto why = refused.contains(pod.key)
+                         ? std::map<std::string, OutCause>{{"", OutCause::kRefused}}
+                         : ending.WhyOut(pod);
+    for (const auto& [model, cause] : why) {
       OutRow& row = rows[{cause, model}];
       row.cause = cause;
       row.model = model;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace muster::sim {
 // What a pod lacks on the nodes of a model that it may use, judged by the node where it lacks
 // least: of several causes the last one here.
 enum class OutCause {
+  kRefused,       // Muster refuses its gang, wherever it is
   kNoNode,        // there is none that it may use, of any model
   kGpusInUse,     // fewer GPUs are free on them than it asks for
   kGpusInPieces,  // as many are free, but not on one node, or only as parts of several
@@ -39,8 +41,8 @@ struct LeftOver {
   std::vector<ModelReport> free;  // only what they say of the end counts
 };
 
-// `whole_only`: whoever asks for a part of a GPU gets a whole one.
+// `whole_only`: whoever asks for a part of a GPU gets a whole one. `refused`: pods.
 LeftOver LookAtTheEnd(const std::vector<cluster::Node>& nodes, const std::vector<PodPtr>& pods,
-                      bool whole_only);
+                      bool whole_only, const std::set<cluster::ObjectKey>& refused = {});
 
 }  // namespace muster::sim

@@ -11,6 +11,7 @@
 #include "cluster/check.hpp"
 #include "sim/queue_shares.hpp"
 #include "sim/replay_recorder.hpp"
+#include "sim/still_waiting.hpp"
 
 namespace muster::sim {
 
@@ -101,7 +102,7 @@ class Run {
     outcome.runs_for = job.runs_for;
     if (job.pods.size() > 1) {
       cluster::PodGroup group;
-      group.key = {"default", job.name};
+      group.key = {job.pods.front().pod.key.ns, job.name};
       group.min_member = static_cast<int64_t>(job.pods.size());
       group.topology = job.topology;
       if (queues_.Has(job.queue)) group.queue = job.queue;
@@ -175,7 +176,10 @@ class Run {
         !options_.cluster.with_muster && options_.cluster.shared_by == SharedBy::kStock;
     std::vector<cluster::Node> nodes;
     for (const NodePtr& node : cluster_.api().Nodes()) nodes.push_back(node->node);
-    LeftOver left = LookAtTheEnd(nodes, cluster_.api().Pods(), whole_only);
+    std::vector<engine::GangView> gangs;
+    if (cluster_.muster() != nullptr) gangs = cluster_.muster()->scheduler().Gangs();
+    report.waiting = StillWaiting(gangs);
+    LeftOver left = LookAtTheEnd(nodes, cluster_.api().Pods(), whole_only, RefusedPods(gangs));
     report.out = std::move(left.out);
     report.models = recorder_.models().Report(first, last);
     for (size_t i = 0; i < report.models.size(); ++i) {  // both are ordered by model

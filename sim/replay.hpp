@@ -1,8 +1,11 @@
 // Replay: submits a Trace to an embedded cluster in virtual time and measures what became of it.
 //
 // A job that names a queue (TraceJob::queue) is in it if the policy has it, else in that of its
-// namespace. A pod that Muster evicts is made again when it is gone, as its controller would, and
-// runs for what no checkpoint has kept.
+// namespace (job_owners.hpp). A pod that Muster evicts is made again when it is gone, as its
+// controller would, and runs for what no checkpoint has kept.
+//
+// Without Muster, jobs that come at one moment have their pods made in turn, as their controllers
+// work side by side.
 //
 // Deterministic: the same trace, options and seed give the same ReplayReport on any machine. Wall
 // time is the caller's to measure. One thread.
@@ -19,6 +22,7 @@
 #include "sim/left_over.hpp"
 #include "sim/model_use.hpp"
 #include "sim/replay_statistics.hpp"
+#include "sim/still_waiting.hpp"
 #include "sim/trace.hpp"
 
 namespace muster::sim {
@@ -66,6 +70,7 @@ struct ReplayReport {
   std::vector<ModelReport> models;
   std::vector<OutRow> out;
   std::string decision_hash;
+  std::vector<WaitingRow> waiting;  // in Muster's words; empty without Muster
   int64_t decisions = 0;       // Bindings
   int64_t audit_findings = 0;  // broken invariants, when audited
   KubeSchedulerStats scheduler;

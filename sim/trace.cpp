@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/csv.hpp"
+#include "sim/job_owners.hpp"
 #include "sim/trace_parts.hpp"
 
 namespace muster::sim {
@@ -13,6 +14,7 @@ namespace muster::sim {
 using cluster::Code;
 using cluster::Error;
 using cluster::Result;
+using cluster::Status;
 
 namespace {
 
@@ -44,8 +46,9 @@ void SortBySubmission(std::vector<TraceJob>& jobs) {
 PodRecord PodOfTrace(const std::string& name, cluster::PodSpec spec) {
   spec.scheduler_name = "muster";
   spec.requests.pods = 1;
+  if (!spec.gpus.none()) spec.constraints.tolerations = RecommendedTolerations();
   PodRecord record;
-  record.pod.key = {"default", name};
+  record.pod.key = {kDefaultNamespace, name};
   record.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
   record.pod.grace = cluster::Duration(0);
   return record;
@@ -92,7 +95,7 @@ Result<std::vector<TraceJob>> ReadOpenbPods(std::string_view text, const std::st
   const bool full = header.find("gpu_spec") != std::string_view::npos;
   if (full) columns.insert(columns.end(), {"gpu_spec", "creation_time", "deletion_time"});
   enum Column { kName, kCpu, kMemory, kGpus, kMilli, kModels, kCreated, kDeleted };
-  const Result<CsvFile> csv = CsvFile::Parse(text, file_name, columns);
+  const Result<CsvFile> csv = CsvFile::Parse(text, file_name, columns, OwnerColumns());
   if (!csv.ok()) return csv.error();
   std::vector<TraceJob> jobs;
   std::set<std::string> names;
@@ -126,6 +129,7 @@ Result<std::vector<TraceJob>> ReadOpenbPods(std::string_view text, const std::st
     job.submitted = cluster::Time() + cluster::Seconds(numbers[kCreated]);
     if (numbers[kDeleted] > 0) job.deleted = cluster::Time() + cluster::Seconds(numbers[kDeleted]);
     job.pods.push_back(PodOfTrace(job.name, std::move(spec)));
+    if (Status read = ReadOwner(*csv, row, columns.size(), job); !read.ok()) return read.error();
     jobs.push_back(std::move(job));
   }
   SortBySubmission(jobs);

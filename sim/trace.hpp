@@ -3,14 +3,18 @@
 // Formats (both with a header line):
 //   openb nodes  sn, cpu_milli, memory_mib, gpu, model
 //   openb pods   name, cpu_milli, memory_mib, num_gpu, gpu_milli; optional gpu_spec ("A|B": allowed
-//   models),
-//                creation_time, deletion_time (s). Weng et al., USENIX ATC 2023
+//                models), creation_time, deletion_time (s). Weng et al., USENIX ATC 2023
 //   gang jobs    job_id, submit_s, gpus, duration_s. Jeon et al., USENIX ATC 2019 (Philly).
 //                Optional, empty cells say nothing:
 //                gpus_per_pod  GPUs of a member at most (8)
 //                topology_required, topology_preferred  a level of the policy's fabric
 //                segments_required, segments_preferred  LEVEL=PODS, several with ';' in between
+// Both formats of jobs may have, too (job_owners.hpp):
+//                namespace     none: see PutInNamespaces
+//                user          whose it is, for durations that are learnt
 //                queue, or vc (the Philly list's word)  the queue that it asks for
+//                tolerations   of its pods beside the recommended ones: KEY, KEY=VALUE or *, with
+//                              :EFFECT if only that, several with ';' in between
 #pragma once
 
 #include <cstdint>
@@ -36,6 +40,8 @@ struct TraceJob {
   std::optional<cluster::Duration> runs_for;  // of each pod, once it runs
   std::vector<PodRecord> pods;
   cluster::TopologyTerms topology = {};  // of the PodGroup; a single pod has them itself
+  std::string ns = {};                   // of its pods and its PodGroup; empty: it says none
+  std::string user = {};                 // empty: it says none
   std::string queue = {};                // that it asks for; empty: it names none
   // What its pods say of that in muster.dev/expected-duration (known_durations.hpp).
   std::optional<cluster::Duration> expected = {};

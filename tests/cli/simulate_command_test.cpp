@@ -137,7 +137,7 @@ TEST_CASE("simulate tells delays by size, and draws them", "[cli]") {
   CHECK(
       run.err ==
       "muster simulate: 1 of 3 jobs name queues that the policy does not have (b); they are in the "
-      "queue of their namespace, default\n");
+      "queue of their namespace\n");
   CHECK_THAT(run.out,
              Catch::Contains("\ndelay, all jobs\n"
                              "GPUS    JOBS        MEAN    P50    P90    P99    MAX  EVICTIONS\n"
