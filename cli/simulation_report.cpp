@@ -235,6 +235,7 @@ void AddRun(extender::JsonText& json, const SimulationRun& run) {
   json.Add("gangs_total", report.gangs_total);
   json.Add("gangs_started", report.gangs_started);
   json.Add("partial_gangs", report.partial_gangs);
+  json.Add("partial_gpu_milli", report.partial_gpu_milli);
   Add(json, "wait_s", report.wait_s);
   Add(json, "jct_s", report.jct_s);
   json.AddDecimal("utilization_mean", report.utilization_mean);
@@ -242,8 +243,8 @@ void AddRun(extender::JsonText& json, const SimulationRun& run) {
   AddPlaces(json, report.places);
   AddModels(json, report.models);
   AddOut(json, report.out);
-  if (!run.statistics.empty()) {
   AddWaiting(json, report.waiting);
+  if (!run.statistics.empty()) {
     json.BeginArray("statistics");
     for (const sim::ReplayStatistics& statistics : run.statistics) AddStatistics(json, statistics);
     json.EndArray();
@@ -350,7 +351,6 @@ std::string Lasting(double seconds) {
   return both(whole / 86400, "d", whole / 3600 % 24, "h");
 }
 
-std::string ToJson(const SimulationRun& run) {
 bool InVain(const sim::ReplayReport& report) {
   return report.pods_total > 0 && report.pods_placed == 0;
 }
@@ -376,6 +376,7 @@ std::vector<std::string> NeverStarted(const SimulationRun& run) {
   return lines;
 }
 
+std::string ToJson(const SimulationRun& run) {
   extender::JsonText json;
   json.BeginObject();
   AddRun(json, run);
@@ -411,7 +412,9 @@ std::string ToTable(const SimulationRun& run) {
                std::to_string(report.gangs_started) + " of " + std::to_string(report.gangs_total)});
   }
   if (report.partial_gangs > 0)
-    table.Add({"gangs in part at the end", std::to_string(report.partial_gangs)});
+    table.Add({"gangs in part at the end", std::to_string(report.partial_gangs) + ": they hold " +
+                                               Gpus(cluster::GpuMilli(report.partial_gpu_milli)) +
+                                               " GPUs and wait for the rest for ever"});
   table.Add({"gpus allocated at most",
              Decimal(static_cast<double>(report.gpu_allocated_milli) / 1000, 3) + " of " +
                  Decimal(static_cast<double>(report.gpu_capacity_milli) / 1000, 3) + " (" +

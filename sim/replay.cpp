@@ -44,10 +44,12 @@ class Run {
   }
 
   ReplayReport Go() {
-    for (size_t i = 0; i < trace_.jobs.size(); ++i) {
+    for (size_t i = 0; i < trace_.jobs.size();) {
       AdvanceTo(trace_.jobs[i].submitted);
-      Submit(i);
-      if (i % kProgressEvery == 0) Tell(static_cast<int64_t>(i));
+      const size_t end = EndOfCrowd(i);
+      Submit(i, end);
+      if (i / kProgressEvery != end / kProgressEvery) Tell(static_cast<int64_t>(end));
+      i = end;
     }
     const Time end = Time() + options_.horizon;
     while (!Idle() && cluster_.loop().NextDue() <= end) {
@@ -93,7 +95,33 @@ class Run {
     if (!queues.empty()) recorder_.BookedIdle(cluster_.loop().now(), queues.front().booked_idle);
   }
 
-  void Submit(size_t index) {
+  // Jobs that come at one moment. Their controllers make their pods side by side, which
+  // kube-scheduler then places in that order; Muster places gangs, in whatever order pods come.
+  size_t EndOfCrowd(size_t first) const {
+    size_t end = first + 1;
+    if (options_.cluster.with_muster) return end;
+    while (end < trace_.jobs.size() && trace_.jobs[end].submitted == trace_.jobs[first].submitted)
+      ++end;
+    return end;
+  }
+
+  // The jobs from `first` on, one pod of each in turn.
+  void Submit(size_t first, size_t end) {
+    size_t most = 0;
+    for (size_t i = first; i < end; ++i) {
+      Announce(i);
+      most = std::max(most, trace_.jobs[i].pods.size());
+    }
+    for (size_t position = 0; position < most; ++position) {
+      for (size_t i = first; i < end; ++i) {
+        if (position < trace_.jobs[i].pods.size()) Create({i, position});
+      }
+    }
+    cluster_.loop().RunUntil(cluster_.loop().now());
+    Drain();
+  }
+
+  void Announce(size_t index) {
     const TraceJob& job = trace_.jobs[index];
     JobOutcome outcome;
     outcome.queue = job.queue;
@@ -109,11 +137,8 @@ class Run {
       MUSTER_CHECK(cluster_.api().CreatePodGroup(Actor::kUser, std::move(group)).ok());
     }
     recorder_.Submitted(std::move(outcome), job.pods.size());
-    for (size_t position = 0; position < job.pods.size(); ++position) Create({index, position});
     if (options_.timeline && job.deleted)
       deletions_.emplace(std::max(*job.deleted, job.submitted), index);
-    cluster_.loop().RunUntil(cluster_.loop().now());
-    Drain();
   }
 
   void Create(PodOfJob of) {
@@ -202,6 +227,7 @@ class Run {
     report.gangs_total = static_cast<int64_t>(trace_.jobs.size());
     report.gangs_started = recorder_.started();
     report.partial_gangs = recorder_.partial();
+    report.partial_gpu_milli = recorder_.PartialGpus().value();
     report.gpu_allocated_milli = recorder_.most_used().value();
     report.wait_s = Summarize(recorder_.Waits());
     report.jct_s = Summarize(recorder_.completions());

@@ -57,8 +57,9 @@ struct ReplayReport {
   double allocation_ratio = 0;  // of these two
   int64_t gangs_total = 0;      // jobs, gangs of one included
   int64_t gangs_started = 0;
-  int64_t partial_gangs = 0;  // at the end: some members bound, fewer than needed
-  Distribution wait_s;        // submitted → all members bound
+  int64_t partial_gangs = 0;      // at the end: some members bound, fewer than needed
+  int64_t partial_gpu_milli = 0;  // that these hold: none of them computes
+  Distribution wait_s;            // submitted → all members bound
   // Submitted → last member ended by itself or, with a timeline, was deleted by the trace; only of
   // jobs that had started by then.
   Distribution jct_s;
@@ -69,8 +70,8 @@ struct ReplayReport {
   // By the model of their GPUs, ordered by it; and of pods that stayed out, why.
   std::vector<ModelReport> models;
   std::vector<OutRow> out;
-  std::string decision_hash;
   std::vector<WaitingRow> waiting;  // in Muster's words; empty without Muster
+  std::string decision_hash;
   int64_t decisions = 0;       // Bindings
   int64_t audit_findings = 0;  // broken invariants, when audited
   KubeSchedulerStats scheduler;

@@ -145,6 +145,14 @@ int64_t ReplayRecorder::partial() const {
   return count;
 }
 
+cluster::GpuMilli ReplayRecorder::PartialGpus() const {
+  cluster::GpuMilli gpus;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.bound && !pod.over && !history_.jobs[pod.of.job].started) gpus += pod.gpus;
+  }
+  return gpus;
+}
+
 std::vector<Duration> ReplayRecorder::Waits() const {
   std::vector<Duration> waits;
   for (const JobOutcome& job : history_.jobs) {

@@ -53,6 +53,7 @@ class ReplayRecorder {
   int64_t started() const;
   // Of jobs that never started: some of their members are bound.
   int64_t partial() const;
+  cluster::GpuMilli PartialGpus() const;  // that these hold
   cluster::GpuMilli most_used() const { return most_used_; }
   std::vector<cluster::Duration> Waits() const;
   // Submitted → ended.

@@ -135,5 +135,23 @@ TEST_CASE("jobs of a trace tolerate the taints that are recommended for GPU node
         kExitOk);
 }
 
+TEST_CASE("without Muster two jobs that come together hold half of the nodes each for ever",
+          "[cli][simulate]") {
+  World world;
+  const std::string jobs = "job_id,submit_s,gpus,duration_s,queue\n0,5,16,60,a\n1,5,16,60,b\n";
+  const CliRun alone = world.Jobs(jobs, {"--without-muster"});
+  CHECK(alone.status == kExitOk);
+  CHECK_THAT(alone.out,
+             Catch::Contains("gangs started             0 of 2\n") &&
+                 Catch::Contains("gangs in part at the end  2: they hold 16 GPUs and wait for the "
+                                 "rest for ever\n"));
+  CHECK_THAT(world.Jobs(jobs, {"--without-muster", "-o", "json"}).out,
+             Catch::Contains("\"partial_gpu_milli\": 16000"));
+  const CliRun with = world.Jobs(jobs);
+  CHECK(with.status == kExitOk);
+  CHECK_THAT(with.out,
+             Catch::Contains("gangs started           2 of 2\n") && !Catch::Contains("in part"));
+}
+
 }  // namespace
 }  // namespace muster::cli::testing
