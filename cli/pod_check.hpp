@@ -1,7 +1,7 @@
-// What is looked at of manifests beside what a running Muster does: what every API server refuses of
-// the pods of its own kinds (Pod, Deployment, Job, …), requests of devices without a limit in the
-// pod templates of any kind, what Muster's engine refuses, what is said of gangs and does not count
-// (gang_check.hpp), and Jobs that may be meant as gangs and are none. Pure function.
+// What is looked at of manifests beside what a running Muster does: what every API server refuses
+// of the pods of its own kinds (Pod, Deployment, Job, …), requests of devices without a limit in
+// the pod templates of any kind, what Muster's engine refuses, what is said of gangs and does not
+// count (gang_check.hpp), and Jobs that may be meant as gangs and are none. Pure function.
 #pragma once
 
 #include <string>

@@ -92,7 +92,8 @@ std::string GangYaml(const std::string& name, int pods, int gpus, const std::str
   for (int i = 0; i < pods; ++i) {
     yaml += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "-" + std::to_string(i) +
             ", labels: {scheduling.x-k8s.io/pod-group: " + name + "}" + annotations +
-            "}\nspec:\n  schedulerName: muster\n  containers:\n  - name: main\n    image: i\n    resources: "
+            "}\nspec:\n  schedulerName: muster\n  containers:\n  - name: main\n    image: i\n    "
+            "resources: "
             "{limits: {nvidia.com/gpu: " +
             std::to_string(gpus) + "}}\n";
   }
