@@ -113,7 +113,7 @@ TEST_CASE("a record is not believed that tells of a start when API objects allow
     Trio world;
     const cluster::Time began = world.now();
     world.ChangeGroup("train", [&](cluster::PodGroup& group) {
-      group.created = began - Seconds(300);
+      group.created = began + Seconds(-300);
       group.record.started = lie;
     });
     world.Pass(Seconds(600));

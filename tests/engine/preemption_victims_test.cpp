@@ -3,6 +3,7 @@
 
 #include "tests/engine/fabric_options.hpp"
 #include "tests/engine/preemption_world.hpp"
+#include "tests/engine/queue_world.hpp"
 
 namespace muster::testing {
 namespace {
