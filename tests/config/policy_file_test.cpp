@@ -221,6 +221,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "queues[].reservations.depth",
                                   "queues[].reservations.minAge",
                                   "queues[].reservations.reserveAfter",
+                                  "queues[].reservations.reserveFor",
                                   "queues[].reservations.lendToEvictable",
                                   "queues[].backfill",
                                   "queues[].backfill.trust",

@@ -343,7 +343,7 @@ TEST_CASE("reservations and backfill are said by queue, else as the queue above 
        "found \"-1\"\n"
        "p:4:47: queues[0].reservations.minAge: expected a duration from 0s to 8784h, such as 5m or "
        "1h30m, or inherit, found \"soon\"\n"
-       "p:4:53: queues[0].reservations.reserve: unknown field, did you mean fabric.reserve?\n"
+       "p:4:53: queues[0].reservations.reserve: unknown field, did you mean reserveFor?\n"
        "p:4:85: queues[0].backfill.trust: expected inherit, none, enforced, declared or learnt, "
        "found \"declare\"\n");
 }

@@ -84,7 +84,8 @@ void CheckGroups(const SourceTree& tree, std::vector<Finding>& findings) {
   const auto guard = std::find_if(tree.files.begin(), tree.files.end(),
                                   [](const SourceFile& file) { return file.path == kGuard; });
   for (const SourceFile& file : tree.files) {
-    if (guard == tree.files.end() || !file.path.starts_with(kGrouping)) continue;
+    const bool rules = file.path.starts_with(kGrouping) && file.path.ends_with(".yaml");
+    if (guard == tree.files.end() || !rules) continue;
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       const std::size_t at = file.lines[i].find(kGroup);
       if (at == std::string::npos) continue;
