@@ -109,8 +109,9 @@ void HighPriority(World& world) {
 }
 
 // A pod of its own starts and fails, after it ran for so long.
-void Fails(World& world, const std::string& name, cluster::Duration ran = {}) {
-  world.Add(MakePod(name).Gpus(1).Owner(name));
+void Fails(World& world, const std::string& name, cluster::Duration ran = {},
+           int32_t priority = 0) {
+  world.Add(MakePod(name).Gpus(1).Owner(name).Priority(priority));
   world.Settle();
   world.ScheduleAll("");
   world.Change(name, [&](cluster::Pod& pod) {
@@ -273,14 +274,14 @@ const Story kStories[] = {
      "queues: [{name: b, guarantee: {gpu: 4}, preemption: {reclaim: @}}, {name: a}]", "never",
      "guarantee", ABorrows, [](World& world) { Wants(world, "b", 0); }},
     {"queues[].preemption.delay",
-     "queues: [{name: b, guarantee: {gpu: 4}, preemption: {delay: @}}, {name: a}]", "1h", "1m",
+     "queues: [{name: b, guarantee: {gpu: 4}, preemption: {delay: @}}, {name: a}]", "1h", "1s",
      ABorrows, [](World& world) { Wants(world, "b", 0); }},
     {"queues[].preemption.minRuntime.preempt",
-     "queues: [{name: a, preemption: {minRuntime: {preempt: @}}}]", "1h", "1m", ABorrows,
+     "queues: [{name: a, preemption: {minRuntime: {preempt: @}}}]", "1h", "1s", ABorrows,
      [](World& world) { Wants(world, "a", 1); }},
     {"queues[].preemption.minRuntime.reclaim",
      "queues: [{name: a, preemption: {minRuntime: {reclaim: @}}}, {name: b, guarantee: {gpu: 4}}]",
-     "1h", "1m", ABorrows, [](World& world) { Wants(world, "b", 0); }},
+     "1h", "1s", ABorrows, [](World& world) { Wants(world, "b", 0); }},
     {"queues[].preemption.maxEvictionsPerGangPerHour",
      "queues: [{name: a, preemption: {maxEvictionsPerGangPerHour: @}}, {name: b, guarantee: {gpu: "
      "4}}]",
@@ -343,7 +344,7 @@ const Story kStories[] = {
     {"badNodes.startWindow", "badNodes: {startWindow: @}", "10s", "1s", Nodes,
      [](World& world) {
        Fails(world, "a", Seconds(5));
-       Fails(world, "b", Seconds(5));
+       Fails(world, "b", Seconds(5), 1);
      }},
     {"badNodes.gangs", "badNodes: {gangs: @}", "2", "1", Nodes, OneFails},
     {"badNodes.pods", "badNodes: {pods: @}", "3", "1", Nodes, OneFails},
