@@ -28,9 +28,8 @@ bool IsBelow(const Tree& tree, QueueIndex leaf, QueueIndex queue) {
 }
 
 bool HasOthersPods(const Gang& gang) {
-  return std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-    return entry.second.holds() && !entry.second.ours;
-  });
+  return std::any_of(gang.members.begin(), gang.members.end(),
+                     [](const auto& entry) { return entry.second.holds() && !entry.second.ours; });
 }
 
 // Each before those above it.

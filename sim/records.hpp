@@ -81,7 +81,7 @@ struct JobRecord {
   int64_t parallelism = 1;
   int64_t completions = 1;
   int64_t backoff_limit = 6;  // failed or lost pods that are replaced before the Job fails
-  PodRecord pod;  // template: spec, pod_group, role, annotations, claims, runs_for
+  PodRecord pod;              // template: spec, pod_group, role, annotations, claims, runs_for
   // Status, written by the JobController.
   int64_t active = 0;
   int64_t succeeded = 0;
