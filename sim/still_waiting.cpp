@@ -42,6 +42,7 @@ std::vector<WaitingRow> StillWaiting(const std::vector<GangView>& gangs) {
     row.why = engine::Describe(gang.reason);
   }
   std::vector<WaitingRow> sorted;
+  sorted.reserve(rows.size());
   for (auto& [key, row] : rows) sorted.push_back(std::move(row));
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const WaitingRow& a, const WaitingRow& b) { return a.gangs > b.gangs; });

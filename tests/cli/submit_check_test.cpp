@@ -116,14 +116,14 @@ TEST_CASE("check refuses durations that cannot be read, whoever says them", "[cl
       "template: {spec: {schedulerName: muster, restartPolicy: Never, containers: [{name: c, "
       "image: "
       "i}]}}";
-  for (const std::string& text :
-       {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, " + says + "}\nspec: {" + pods +
-            "}\n",
-        "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: j}\nspec:\n  schedule: \"@daily\"\n"
-        "  jobTemplate: {metadata: {" +
-            says + "}, spec: {" + pods + "}}\n",
-        "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, " + says +
-            "}\nspec: {minMember: 2}\n"}) {
+  const std::vector<std::string> texts = {
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, " + says + "}\nspec: {" + pods + "}\n",
+      "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: j}\nspec:\n  schedule: \"@daily\"\n"
+      "  jobTemplate: {metadata: {" +
+          says + "}, spec: {" + pods + "}}\n",
+      "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, " + says +
+          "}\nspec: {minMember: 2}\n"};
+  for (const std::string& text : texts) {
     CAPTURE(text);
     const CliRun run = Commands(text).Check();
     CHECK(run.status == kExitFailed);
