@@ -44,6 +44,7 @@ Course Course::WithoutPods() const {
   rest.expired = expired;
   rest.moves = moves;
   rest.move_from = move_from;
+  rest.evicted_for = evicted_for;
   if (setback.code == ReasonCode::kRefused) return rest;
   rest.setback = setback;
   if (backoff_until && *backoff_until < Time::Never()) rest.backoff_until = backoff_until;
@@ -57,6 +58,7 @@ void Course::Pass(Time now) {
 
 void Course::Start() {
   partial_since.reset();
+  evicted_for.clear();
   EndRepair();
   cramped = false;
   attempts = 0;

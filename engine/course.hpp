@@ -29,6 +29,7 @@
 //   cramped        its lost members found no room in  planning         a plan; one more is missing;
 //                  the domain they have to be in                       it runs
 //   obstacle       why one of them was not evicted     handover         the next repair; it runs
+//   evicted_for    for whom members were evicted       they are         it runs
 //
 // Another PodGroup under its name clears all of it. After a restart all of it begins empty, but for
 // partial_since, which the gang's record and its pods' times tell, and queued_at, which is when the
@@ -67,6 +68,7 @@ struct Course {
   std::optional<cluster::Time> move_from;
   bool cramped = false;
   std::string obstacle;
+  std::string evicted_for;
 
   // What goes on when all of its pods are others: what was counted, and pauses that end by
   // themselves. What kube-scheduler said was said of the pods.

@@ -163,6 +163,7 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
   }
   for (const auto& [id, pods] : lost) {
     Gang& gang = *state.members.Find(id);
+    gang.course.evicted_for = Describe(WhyEvicted(state, preemptor));
     const bool whole = std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
       return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
     });

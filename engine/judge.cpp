@@ -381,7 +381,7 @@ Reason GangJudge::Missing(int64_t lacks) const {
   if (!around_.other_schedulers.empty())
     return Because(ReasonCode::kOtherScheduler, here, here + lacks, around_.other_schedulers);
   if (Is(around_.quota_bar)) return around_.quota_bar;
-  return Because(ReasonCode::kWaitingForMembers, here, here + lacks);
+  return Because(ReasonCode::kWaitingForMembers, here, here + lacks, verdict_.course.evicted_for);
 }
 
 Verdict GangJudge::Incomplete(int64_t lacks) {

@@ -164,6 +164,32 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
              Catch::Contains("there is no gang default/none"));
 }
 
+TEST_CASE("a gang that was evicted says for whom until it starts again", "[cli]") {
+  const TempFolder folder;
+  extender::ServiceOptions options;
+  options.policy_file = folder.File("policy.yaml");
+  std::ofstream(options.policy_file) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\ngangs:\n"
+                                        "  preemption: lowerPriority\n";
+  TestService test(options);
+  std::string low = GangYaml("low", 16, 8);
+  const std::string spec = "  schedulerName";
+  for (std::size_t at = low.find(spec); at != std::string::npos; at = low.find(spec, at + 50))
+    low.insert(at, "  terminationGracePeriodSeconds: 0\n");
+  test.Submit(low);
+  REQUIRE(test.Reaches("low", "Running"));
+  std::string high = GangYaml("high", 1, 8);
+  high.insert(high.find("  schedulerName"), "  priority: 7\n");
+  test.Submit(high);
+  REQUIRE(test.Reaches("high", "Running"));
+  const std::string why = "16 pods exist: evicted for a gang that takes precedence: default/high";
+  CHECK(Eventually([&] {
+    return RunAt(test, {"get", "gangs"}, kExitOk).find("0 of " + why) != std::string::npos;
+  }));
+  CHECK(Eventually([&] { return test.lines.Has(why); }));
+  CHECK_THAT(test.Get("/v1/objects/events").body,
+             Catch::Contains("16 pods are evicted for gang default/high of higher priority"));
+}
+
 TEST_CASE("commands take the names of gangs that their owners make", "[cli]") {
   TestService test;
   const auto run = [&](std::vector<std::string> words, int want) {
