@@ -79,6 +79,8 @@ Status ClusterState::Impl::Check(const Placement& placement, bool moves,
   if (entry->pod.bound()) return conflict(pod + on + " is bound to " + entry->pod.node_name);
   if (!moves && entry->plan != nullptr) return conflict(pod + on + " has a reservation");
   if (!left.Fits(*slot->node, placement)) return conflict(pod + " does not fit" + on);
+  if (!Meets(*slot->node, placement.gpus, entry->pod.spec->gpus))
+    return conflict(pod + on + " is planned for devices that are given out in another way now");
   return Ok{};
 }
 

@@ -298,6 +298,10 @@ bool NodeLedger::Holds(const Node& node, const DeviceAssigner& assigner, uint64_
   return devices && tally.offered.Fits(need.resources);
 }
 
+bool Meets(const Node& node, const std::vector<GpuShare>& plan, const GpuRequest& request) {
+  return DeviceRoom(node).Meets(plan, request);
+}
+
 NodeLedger::Need NodeLedger::NeedOf(uint64_t claim) const {
   Need need;
   for (const PodEntry* entry : earmarks_) {

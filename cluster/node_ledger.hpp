@@ -82,6 +82,9 @@ struct NodeTally {
   bool overcommitted() const;
 };
 
+// The planned shares are what the request takes of these devices, as they are given out now.
+bool Meets(const Node& node, const std::vector<GpuShare>& plan, const GpuRequest& request);
+
 class NodeLedger {
  public:
   // The entry must stay where it is, and its `created`, its UID and whether it is earmarked

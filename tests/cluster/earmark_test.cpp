@@ -100,6 +100,13 @@ TEST_CASE_METHOD(Earmarks, "an earmark of a share does not hold where devices ar
   CHECK_FALSE(state.EarmarksHold({Uid("share")}));
   state.Upsert(MakeNode("n1").Gpus(1).Sharing(GpuSharing::Fractional()));
   CHECK(state.EarmarksHold({Uid("share")}));
+  SECTION("nor is it redeemed there") {
+    state.Upsert(MakeNode("n1").Gpus(4));
+    CHECK(state.Redeem({Uid("share")}).error().message ==
+          "pod default/share on n1 is planned for devices that are given out in another way now");
+    CHECK(state.Earmarked(Uid("share")));
+  }
+  SECTION("it is where they are again") { CHECK(state.Redeem({Uid("share")}).ok()); }
 }
 
 TEST_CASE_METHOD(Earmarks, "an earmark is made for a whole gang or not at all",
