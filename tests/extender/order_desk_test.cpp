@@ -149,7 +149,9 @@ TEST_CASE("who sends many orders keeps nobody else's out", "[orders]") {
   go_on.count_down();
   int refused = 0;
   for (auto& one : many) refused += one->ReadReply().status == 503 ? 1 : 0;
-  CHECK(refused == kMany - 66);
+  // Up to two were being served before the last ones came.
+  CHECK(refused >= kMany - 66);
+  CHECK(refused <= kMany - 64);
 }
 
 TEST_CASE("orders are counted by kind and by what came of them, trials are not", "[orders]") {
