@@ -126,8 +126,8 @@ std::string HopelessText(const Shortage& shortage) {
   if (shortage.largest_node_gpus == 0 || shortage.roles.empty()) return {};
   const int64_t largest = shortage.roles.front().gpu_milli;
   if (largest > shortage.largest_node_gpus * 1000) {
-    return "each pod wants " + GpuCount(largest) + ", the largest node has " +
-           std::to_string(shortage.largest_node_gpus) + "; ";
+    return "each pod wants " + GpuCount(largest) + ", the largest" + NodesOf(shortage, 1) +
+           " has " + std::to_string(shortage.largest_node_gpus) + "; ";
   }
   int64_t others = 0;
   for (const Cause& cause : shortage.causes) {

@@ -85,6 +85,7 @@ class Service::Impl {
 
  private:
   Status LoadPolicy();
+  Status SetClock();
   Status StartExtender();
   Status StartCluster();
   Status StartEmbeddedCluster();
@@ -157,8 +158,8 @@ class Service::Impl {
 };
 
 Status Service::Impl::Start() {
-  for (Status (Impl::*step)() :
-       {&Impl::LoadPolicy, &Impl::StartExtender, &Impl::StartCluster, &Impl::StartApi}) {
+  for (Status (Impl::*step)() : {&Impl::LoadPolicy, &Impl::SetClock, &Impl::StartExtender,
+                                 &Impl::StartCluster, &Impl::StartApi}) {
     if (Status done = (this->*step)(); !done.ok()) return done;
   }
   if (cluster_) handlers_->SetAvailability(Availability::kReady);
@@ -178,6 +179,19 @@ Status Service::Impl::LoadPolicy() {
   started_with_ = *std::move(policy);
   const MutexLock lock(mu_);
   policy_ = started_with_;
+  return Ok{};
+}
+
+// Before any thread asks for the time.
+Status Service::Impl::SetClock() {
+  if (!options_.access.given()) return Ok{};
+  const Result<kube::ClientConfig> client = ReadClientConfig(options_.access);
+  if (!client.ok()) return client.error();
+  const cluster::Duration ahead = RunsAhead(*client, WallClock);
+  if (ahead == cluster::Duration(0)) return Ok{};
+  began_ = began_ + cluster::Duration(-ahead.value());
+  log_.Info("this host's clock runs ahead, the API server's counts",
+            {{"seconds", std::to_string(ahead.value() / 1000)}});
   return Ok{};
 }
 
@@ -310,12 +324,6 @@ Status Service::Impl::StartApiCluster() {
   if (!client.ok()) return client.error();
   options.client = *std::move(client);
   options.client.user_agent = std::string("muster/") + kVersion;
-  const cluster::Duration ahead = RunsAhead(options.client, WallClock);
-  if (ahead > cluster::Duration(0)) {
-    began_ = began_ + cluster::Duration(-ahead.value());
-    log_.Info("this host's clock runs ahead, the API server's counts",
-              {{"seconds", std::to_string(ahead.value() / 1000)}});
-  }
   options.lease = options_.access.lease;
   options.identity = OwnIdentity();
   options.own_pod = OwnPod();

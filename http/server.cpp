@@ -46,14 +46,15 @@ void Server::Impl::HandleInTurn(const std::string& method, const std::string& pa
   takes_turns_ = true;
   Handle(method, path,
          [this, handler = std::move(handler)](const Request& request, const Done& done) {
-           const bool taken = turns_.Add(request.peer, [this, &handler, request, done] {
-             try {
-               done(handler(request));
-             } catch (...) {
-               ++shared_.handler_exceptions;
-               done(ErrorResponse(500, "internal error"));
-             }
-           });
+           const bool taken =
+               turns_.Add(request.peer, request.body.size(), [this, &handler, request, done] {
+                 try {
+                   done(handler(request));
+                 } catch (...) {
+                   ++shared_.handler_exceptions;
+                   done(ErrorResponse(500, "internal error"));
+                 }
+               });
            if (taken) return;
            ++shared_.refused_full;
            done(ErrorResponse(503, "too many of your calls wait for an answer, try again"));

@@ -117,7 +117,7 @@ class Server {
   // known one with another method 405.
   void Handle(const std::string& method, const std::string& path, Handler handler);
   void HandleLater(const std::string& method, const std::string& path, LaterHandler handler);
-  // On a thread of CallerTurns, by the caller's address; 503 where too many of its calls wait.
+  // On a thread of CallerTurns, by the caller's address; 503 where too much of its waits.
   void HandleInTurn(const std::string& method, const std::string& path, Handler handler);
 
   // Binds, loads the certificates, starts to serve. Once only. Changes the process: SIGPIPE is

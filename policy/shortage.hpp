@@ -122,7 +122,7 @@ struct Shortage {
   int64_t free_gpu_milli = 0;
   int64_t gpu_nodes = 0;             // those of them that have GPUs
   int64_t all_gpu_milli = 0;         // of all nodes of the cluster, in use or not
-  int64_t largest_node_gpus = 0;     // of them, on the node that has most
+  int64_t largest_node_gpus = 0;     // on the node of `nodes` that has most
   int64_t need_gpu_milli = 0;        // Σ over all demands of the gang
   int64_t pod_gpu_milli = 0;         // of the pod alone, of which it asks for more
   std::vector<RoleWish> roles = {};  // of all demands, those that ask for most GPUs first

@@ -82,8 +82,9 @@ std::string Shown(const http::ServerOptions& options) {
   text << host << ' ' << port << ' ' << header << ' ' << lines << ' ' << body << ' ' << buffered
        << ' ' << connections << ' ' << streams << ' ' << workers << ' ' << turns.threads << ' '
        << turns.each << ' ' << turns.waiting_each << ' ' << turns.waiting_all << ' '
-       << first_byte.count() << ' ' << header_time.count() << ' ' << body_time.count() << ' '
-       << write_time.count() << ' ' << idle_time.count();
+       << turns.bytes_each << ' ' << turns.bytes_all << ' ' << first_byte.count() << ' '
+       << header_time.count() << ' ' << body_time.count() << ' ' << write_time.count() << ' '
+       << idle_time.count();
   if (tls) {
     text << ' ' << tls->cert_file << ' ' << tls->key_file << ' ' << tls->client_ca_file;
     for (const std::string& client : tls->allowed_clients) text << ' ' << client;

@@ -4,26 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"muster.dev/e2e/controlplane"
 	"muster.dev/e2e/objects"
 )
 
 // manifests/admission/guard: what others may write of Muster's, and what Muster's account may write of others'.
 func TestTheGuardKeepsMustersWordsFromOthersAndOthersPodsFromMuster(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
-	root, err := controlplane.Root()
-	e.must(err)
-	folder := root + "/manifests/admission/guard"
-	_, err = e.Kubectl(e.ctx, "", "apply", "-k", folder)
-	e.must(err)
-	e.t.Cleanup(func() {
-		if _, err := e.Kubectl(e.ctx, "", "delete", "-k", folder); err != nil {
-			e.t.Error(err)
-		}
-	})
+	e.applyForTheTest("guard")
 	const somebody, muster = "--as=somebody", "--as=system:serviceaccount:muster-system:muster"
 	for _, who := range []string{"somebody", "system:serviceaccount:muster-system:muster"} {
-		_, err = e.Kubectl(e.ctx, "", "-n", e.ns, "create", "rolebinding", "try-"+who[len(who)-6:], "--clusterrole=admin", "--user="+who)
+		_, err := e.Kubectl(e.ctx, "", "-n", e.ns, "create", "rolebinding", "try-"+who[len(who)-6:], "--clusterrole=admin", "--user="+who)
 		e.must(err)
 	}
 	pod := objects.Pod(e.ns, "p", 1, objects.By("nobody"))
@@ -34,7 +24,7 @@ func TestTheGuardKeepsMustersWordsFromOthersAndOthersPodsFromMuster(t *testing.T
 		return err
 	}
 	job := `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"` + e.ns + `"},"spec":{"suspend":true,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`
-	_, err = e.Kubectl(e.ctx, job, "apply", "-f", "-")
+	_, err := e.Kubectl(e.ctx, job, "apply", "-f", "-")
 	e.must(err)
 	g := e.gang("g", 2, 1)
 	e.add(g)

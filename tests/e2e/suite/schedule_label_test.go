@@ -198,12 +198,12 @@ func (e *env) toldMissed() ([]string, error) {
 	return pods, nil
 }
 
-// manifests/admission/other-schedulers, which an administrator may apply.
-func TestGPUPodsOfOtherSchedulersAreRefusedWhereTheAdministratorSaysSo(t *testing.T) {
-	e := in(t, mustered(t, worldOptions{}))
+// applyForTheTest applies a folder of manifests/admission until the test is over.
+func (e *env) applyForTheTest(name string) {
+	e.t.Helper()
 	root, err := controlplane.Root()
 	e.must(err)
-	folder := root + "/manifests/admission/other-schedulers"
+	folder := root + "/manifests/admission/" + name
 	_, err = e.Kubectl(e.ctx, "", "apply", "-k", folder)
 	e.must(err)
 	e.t.Cleanup(func() {
@@ -211,13 +211,19 @@ func TestGPUPodsOfOtherSchedulersAreRefusedWhereTheAdministratorSaysSo(t *testin
 			e.t.Error(err)
 		}
 	})
+}
+
+// manifests/admission/other-schedulers, which an administrator may apply.
+func TestGPUPodsOfOtherSchedulersAreRefusedWhereTheAdministratorSaysSo(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.applyForTheTest("other-schedulers")
 	third := objects.By("third")
 	create := func(name string, gpus int, options ...objects.PodOption) error {
 		_, err := e.dryRun(objects.Pod(e.ns, name, gpus, options...))
 		return err
 	}
 	e.must(create("unlabelled", 1, third))
-	_, err = e.Client.CoreV1().Namespaces().Patch(e.ctx, e.ns, types.MergePatchType,
+	_, err := e.Client.CoreV1().Namespaces().Patch(e.ctx, e.ns, types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"muster.dev/schedule":"gpu"}}}`), metav1.PatchOptions{})
 	e.must(err)
 	e.eventually(30*time.Second, "GPU pods of another scheduler are refused", func() error {
