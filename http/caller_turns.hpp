@@ -26,7 +26,7 @@ class CallerTurns {
  public:
   struct Limits {
     std::size_t threads = 4;
-    std::size_t each = 2;             // of them, for one caller
+    std::size_t each = 1;             // of them, for one caller
     std::size_t waiting_each = 64;    // of one caller
     std::size_t waiting_all = 1'024;  // of all
     // The same in bytes that the jobs keep.

@@ -149,8 +149,8 @@ TEST_CASE("who sends many orders keeps nobody else's out", "[orders]") {
   go_on.count_down();
   int refused = 0;
   for (auto& one : many) refused += one->ReadReply().status == 503 ? 1 : 0;
-  // Up to two were being served before the last ones came.
-  CHECK(refused >= kMany - 66);
+  // One may have been served already when the last ones came.
+  CHECK(refused >= kMany - 65);
   CHECK(refused <= kMany - 64);
 }
 

@@ -4,6 +4,7 @@
 #include <httplib.h>
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct PageServer {
         handlers({.scheduler = scheduler,
                   .now = [] { return cluster::Time(1'000); },
                   .not_ready = [] { return std::string(); },
-                  .metrics = [] { return std::string(); },
+                  .metrics = [this] { return metrics(); },
                   .policy = [] { return std::string("kind: Policy\n"); },
                   .grouping = [] { return kube::GroupingSettings(); },
                   .access = access}) {
@@ -90,6 +91,7 @@ struct PageServer {
 
   std::set<std::string> rights;
   std::vector<std::string> public_pages;
+  std::function<std::string()> metrics = [] { return std::string(); };
   config::OperatorSettings settings;
   engine::Scheduler scheduler{engine::Options{}};
   kube::FakeApi api;
