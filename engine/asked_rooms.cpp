@@ -38,9 +38,9 @@ bool Usable(const Node& node, const cluster::PodSpec& spec) {
 }
 
 // The pod on that node, with the first devices that are free; nothing: it does not fit.
-std::optional<Placement> PlaceOn(const Node& node, NodeIndex index, const Member& member,
-                                 const FreeTable& free) {
-  const cluster::PodSpec& spec = *member.pod->spec;
+std::optional<Placement> PlaceOn(const Node& node, NodeIndex index,
+                                 const RoomSearch::Member& member, const FreeTable& free) {
+  const cluster::PodSpec& spec = *member.spec;
   Placement placement{member.uid, index, spec.requests, {}};
   const auto left = free.gpus(index);
   for (size_t i = 0; i < left.size() && i < node.gpus.size(); ++i) {
@@ -69,45 +69,18 @@ std::vector<NodeIndex> NodesInOrder(const Snapshot& snapshot, const cluster::Nod
   return nodes;
 }
 
-// Takes what is kept already, still free, and on nodes that pods may start on; false: some is not.
-bool TakeKept(const Snapshot& snapshot, const AskedRoom& room, FreeTable& free) {
-  bool all = true;
+// Takes what is still free, on nodes where pods may start; which of its placements that are.
+std::vector<size_t> TakeKept(const Snapshot& snapshot, const AskedRoom& room, FreeTable& free) {
+  std::vector<size_t> taken;
   for (size_t i = 0; i < room.placements.size(); ++i) {
     const Placement& kept = room.placements[i];
     const Node* node = kept.node.value < snapshot.size() ? snapshot.node(kept.node) : nullptr;
-    const bool sound = node != nullptr && node->uid == room.hosts[i] && Starts(*node);
-    if (sound && free.Fits(*node, kept)) {
-      free.Take(*node, kept);
-    } else {
-      all = false;
-    }
+    if (node == nullptr || node->uid != room.hosts[i] || !Starts(*node)) continue;
+    if (!free.Fits(*node, kept)) continue;
+    free.Take(*node, kept);
+    taken.push_back(i);
   }
-  return all;
-}
-
-AskedRoom RoomFor(EngineState& state, const Gang& gang, const Snapshot& snapshot, FreeTable& free) {
-  AskedRoom room;
-  const std::vector<NodeIndex> nodes =
-      NodesInOrder(snapshot, state.classes.Of(gang, state.cluster));
-  room.whole = true;
-  for (const Member* member : NeededForStart(gang)) {
-    bool placed = false;
-    for (const NodeIndex index : nodes) {
-      const Node& node = *snapshot.node(index);
-      if (!Usable(node, *member->pod->spec)) continue;
-      std::optional<Placement> found = PlaceOn(node, index, *member, free);
-      if (!found) continue;
-      free.Take(node, *found);
-      room.hosts.push_back(node.uid);
-      room.nodes.Add(index);
-      room.placements.push_back(*std::move(found));
-      placed = true;
-      break;
-    }
-    room.whole = room.whole && placed;
-  }
-  room.looked_at = state.cluster.growth();
-  return room;
+  return taken;
 }
 
 // What bookings and rooms for a restart keep from the gang is not kept for it.
@@ -116,43 +89,28 @@ std::shared_ptr<const Snapshot> FreeFor(EngineState& state, const Gang& gang, Ti
   std::erase_if(numbers, [&](uint64_t number) {
     const auto& all = state.requests.all();
     return std::any_of(all.begin(), all.end(),
-                       [&](const auto& entry) { return entry.second.room.number == number; });
+                       [&](const auto& entry) { return entry.second.room->number == number; });
   });
   return Without(state, numbers);
+}
+
+// It keeps what was looked at.
+NodeRequest* StillKept(EngineState& state, const RoomsLook::Kept& kept, Time now) {
+  NodeRequest* const request = state.requests.Find(kept.request);
+  const bool same = request != nullptr && request->room == kept.room && Keeps(state, *request, now);
+  return same ? request : nullptr;
 }
 
 }  // namespace
 
 void GiveUpAskedRoom(EngineState& state, NodeRequest& request) {
-  if (request.room.number == 0) return;
+  if (request.room->number == 0) return;
   state.requests.ClearRoom(request);
   state.queue.AnythingMayFit();
 }
 
-namespace {
-
-// What is kept for it anew, beside what is kept for those before it. `lost`: some of what was kept
-// is not free any more.
-void Renew(EngineState& state, NodeRequest& request, const std::vector<const AskedRoom*>& before,
-           bool lost, Time now) {
-  const Gang& gang = *state.members.Find(request.ask.gang);
-  const std::shared_ptr<const Snapshot> snapshot = FreeFor(state, gang, now);
-  FreeTable free = snapshot->free();
-  for (const AskedRoom* other : before) (void)TakeKept(*snapshot, *other, free);
-  AskedRoom next = RoomFor(state, gang, *snapshot, free);
-  if (next.placements == request.room.placements && next.hosts == request.room.hosts) {
-    request.room.whole = next.whole;
-    request.room.looked_at = next.looked_at;
-    return;
-  }
-  if (lost) state.queue.AnythingMayFit();
-  state.requests.SetRoom(request, std::move(next));
-}
-
-}  // namespace
-
-void FollowAskedRooms(EngineState& state, Time now) {
-  std::vector<NodeRequest*> keeping;
+RoomsLook LookAtRooms(EngineState& state, Time now) {
+  std::vector<const NodeRequest*> keeping;
   for (const auto& [key, given] : state.requests.all()) {
     NodeRequest& request = *state.requests.Find(key);
     if (Keeps(state, request, now)) {
@@ -161,36 +119,98 @@ void FollowAskedRooms(EngineState& state, Time now) {
       GiveUpAskedRoom(state, request);
     }
   }
-  if (keeping.empty()) return;
   // First come, first served; equal ones by name.
   std::stable_sort(keeping.begin(), keeping.end(),
                    [](const auto* a, const auto* b) { return a->since < b->since; });
-  const std::shared_ptr<const Snapshot> all = state.cluster.TakeSnapshot();
-  FreeTable taken = all->free();
-  std::vector<const AskedRoom*> before;
-  for (NodeRequest* request : keeping) {
-    FreeTable left = taken;
-    const bool sound = TakeKept(*all, request->room, left);
-    const bool grown = request->room.looked_at != state.cluster.growth();
-    if (!sound || (!request->room.whole && grown)) {
-      Renew(state, *request, before, !sound, now);
-      left = taken;
-      (void)TakeKept(*all, request->room, left);
-    }
-    taken = std::move(left);
-    before.push_back(&request->room);
+  std::vector<RoomsLook::Kept> rooms;
+  for (const NodeRequest* request : keeping)
+    rooms.push_back({request->ask.key, request->room, request->look});
+  return {state.cluster.TakeSnapshot(), state.cluster.growth(), std::move(rooms)};
+}
+
+std::optional<size_t> RoomsLook::Next() {
+  for (; next_ < rooms_.size(); ++next_, asked_ = false) {
+    const Kept& kept = rooms_[next_];
+    const std::vector<Placement>& placements = kept.room->placements;
+    const std::vector<size_t> taken = TakeKept(*now_, *kept.room, free_);
+    if (asked_) continue;
+    lost_ = taken.size() < placements.size();
+    const bool grown = kept.look.growth != growth_;
+    if (!lost_ && (kept.look.whole || !grown)) continue;
+    for (const size_t i : taken) free_.Give(*now_->node(placements[i].node), placements[i]);
+    asked_ = true;
+    return next_;
   }
+  return std::nullopt;
+}
+
+std::optional<RoomSearch> SearchFor(EngineState& state, const RoomsLook& look, size_t at,
+                                    Time now) {
+  const NodeRequest* const request = StillKept(state, look.rooms()[at], now);
+  if (request == nullptr) return std::nullopt;
+  const Gang& gang = *state.members.Find(request->ask.gang);
+  RoomSearch search;
+  search.free = FreeFor(state, gang, now);
+  search.growth = state.cluster.growth();
+  search.useful = state.classes.Of(gang, state.cluster);
+  for (size_t i = 0; i < at; ++i) search.before.push_back(look.rooms()[i].room);
+  for (const Member* member : NeededForStart(gang))
+    search.members.push_back({member->uid, member->pod->spec});
+  return search;
+}
+
+FoundRoom FindRoom(const RoomSearch& search) {
+  const Snapshot& snapshot = *search.free;
+  FreeTable free = snapshot.free();
+  for (const auto& other : search.before) (void)TakeKept(snapshot, *other, free);
+  const std::vector<NodeIndex> nodes = NodesInOrder(snapshot, search.useful);
+  FoundRoom found;
+  found.look = {true, search.growth};
+  size_t at = 0;  // the first that may have room for such a pod
+  const cluster::PodSpec* spec = nullptr;
+  for (const RoomSearch::Member& member : search.members) {
+    if (std::exchange(spec, member.spec.get()) != member.spec.get()) at = 0;
+    std::optional<Placement> placed;
+    while (at < nodes.size()) {
+      const Node& node = *snapshot.node(nodes[at]);
+      if (Usable(node, *spec)) placed = PlaceOn(node, nodes[at], member, free);
+      if (placed) break;
+      ++at;
+    }
+    found.look.whole = found.look.whole && placed;
+    if (!placed) continue;
+    const Node& node = *snapshot.node(placed->node);
+    free.Take(node, *placed);
+    found.room.hosts.push_back(node.uid);
+    found.room.nodes.Add(placed->node);
+    found.room.placements.push_back(*std::move(placed));
+  }
+  return found;
+}
+
+void Found(EngineState& state, RoomsLook& look, size_t at, FoundRoom found, Time now) {
+  NodeRequest* const request = StillKept(state, look.rooms()[at], now);
+  if (request == nullptr) return;
+  AskedRoom& next = found.room;
+  const bool same =
+      next.placements == request->room->placements && next.hosts == request->room->hosts;
+  if (!same) {
+    if (look.lost()) state.queue.AnythingMayFit();
+    state.requests.SetRoom(*request, std::move(next));
+  }
+  request->look = found.look;
+  look.Set(at, request->room);
 }
 
 void AddAskedRooms(EngineState& state, const Gang& gang, const cluster::NodeSet& useful,
                    BookingNumbers& numbers) {
   if (!state.requests.keeps()) return;
   for (const auto& [key, request] : state.requests.all()) {
-    if (request.room.number == 0 || request.ask.gang == gang.id) continue;
-    if (!useful.Meets(request.room.nodes)) continue;
+    if (request.room->number == 0 || request.ask.gang == gang.id) continue;
+    if (!useful.Meets(request.room->nodes)) continue;
     const Gang* asker = state.members.Find(request.ask.gang);
     if (asker != nullptr && !GoesBefore(state, gang, *asker))
-      numbers.push_back(request.room.number);
+      numbers.push_back(request.room->number);
   }
 }
 

@@ -10,6 +10,12 @@
 // It keeps off gangs that come after the one that asked in order (booking_rules.hpp).
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cluster/snapshot.hpp"
 #include "engine/booking.hpp"
 #include "engine/gang.hpp"
 #include "engine/node_requests.hpp"
@@ -20,8 +26,69 @@ struct EngineState;
 
 // Nothing is kept any more: others may fit now.
 void GiveUpAskedRoom(EngineState& state, NodeRequest& request);
-// Before a pass.
-void FollowAskedRooms(EngineState& state, cluster::Time now);
+
+// Before a pass all rooms are looked at, one after the other: first come, first served. That takes
+// as long as the gangs and the cluster are large, so it is done outside the lock, by what was true
+// when it began:
+//
+//   LookAtRooms ──▶ RoomsLook ──Next──▶ which one is to be found anew
+//       locked                              │ SearchFor, locked
+//                                           ▼
+//                   Found, locked ◀── RoomSearch ──FindRoom
+class RoomsLook {
+ public:
+  struct Kept {
+    cluster::ObjectKey request;
+    std::shared_ptr<const AskedRoom> room;
+    RoomLook look;
+  };
+
+  // `now`: the cluster; `growth`: ClusterState::growth() then.
+  RoomsLook(std::shared_ptr<const cluster::Snapshot> now, uint64_t growth, std::vector<Kept> rooms)
+      : now_(std::move(now)), growth_(growth), free_(now_->free()), rooms_(std::move(rooms)) {}
+
+  // The next one of which some is not free any more, or that may become whole; nothing: that was
+  // the last one. It is asked for once: then what is kept by then counts.
+  std::optional<size_t> Next();
+  const std::vector<Kept>& rooms() const { return rooms_; }
+  void Set(size_t at, std::shared_ptr<const AskedRoom> room) { rooms_[at].room = std::move(room); }
+  bool lost() const { return lost_; }  // some of the one that Next gave is not free any more
+
+ private:
+  const std::shared_ptr<const cluster::Snapshot> now_;
+  const uint64_t growth_;
+  cluster::FreeTable free_;  // beside those before `next_`
+  std::vector<Kept> rooms_;
+  size_t next_ = 0;
+  bool asked_ = false;  // for that one
+  bool lost_ = false;
+};
+
+struct RoomSearch {
+  std::shared_ptr<const cluster::Snapshot> free;
+  uint64_t growth = 0;
+  cluster::NodeSet useful;
+  std::vector<std::shared_ptr<const AskedRoom>> before;  // of those that came first
+  struct Member {
+    cluster::PodUid uid;
+    std::shared_ptr<const cluster::PodSpec> spec;
+  };
+  std::vector<Member> members;  // that the gang needs
+};
+
+struct FoundRoom {
+  AskedRoom room;
+  RoomLook look;
+};
+
+// Rooms that are kept no more are given up.
+RoomsLook LookAtRooms(EngineState& state, cluster::Time now);
+// Nothing: what was looked at is not what is kept by now.
+std::optional<RoomSearch> SearchFor(EngineState& state, const RoomsLook& look, size_t at,
+                                    cluster::Time now);
+FoundRoom FindRoom(const RoomSearch& search);
+void Found(EngineState& state, RoomsLook& look, size_t at, FoundRoom found, cluster::Time now);
+
 // Adds those from which the gang is kept, where it may use `useful`.
 void AddAskedRooms(EngineState& state, const Gang& gang, const cluster::NodeSet& useful,
                    BookingNumbers& numbers);

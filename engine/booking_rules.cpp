@@ -237,7 +237,8 @@ BookingNumbers OthersOf(EngineState& state, const Gang& gang) {
   }
   AddKeptRooms(state, gang, nullptr, numbers);
   for (const auto& [key, request] : state.requests.all()) {
-    if (request.room.number != 0 && binds(request.ask.gang)) numbers.push_back(request.room.number);
+    if (request.room->number != 0 && binds(request.ask.gang))
+      numbers.push_back(request.room->number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -281,8 +282,8 @@ std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers
     for (const Placement& kept : room.placements) TakeFree(*now, kept, free);
   }
   for (const auto& [key, request] : state.requests.all()) {
-    if (!Has(bookings, request.room)) continue;
-    for (const Placement& kept : request.room.placements) TakeFree(*now, kept, free);
+    if (!Has(bookings, *request.room)) continue;
+    for (const Placement& kept : request.room->placements) TakeFree(*now, kept, free);
   }
   known = std::make_shared<const Snapshot>(now->nodes(), std::move(free), now->generation(),
                                            now->layout(), nullptr, now->pods());
@@ -303,7 +304,7 @@ std::string KeeperOf(const EngineState& state, const BookingNumbers& bookings) {
     if (Has(bookings, room)) return Describe(room);
   }
   for (const auto& [key, request] : state.requests.all()) {
-    if (Has(bookings, request.room)) return Describe(request);
+    if (Has(bookings, *request.room)) return Describe(request);
   }
   return {};
 }
@@ -339,7 +340,7 @@ bool Touches(const EngineState& state, const BookingNumbers& bookings, const Pla
            std::any_of(room.placements.begin(), room.placements.end(), overlaps);
   };
   const auto asked = [&](const auto& entry) {
-    const AskedRoom& room = entry.second.room;
+    const AskedRoom& room = *entry.second.room;
     return Has(bookings, room) && room.nodes.Contains(held.node) &&
            std::any_of(room.placements.begin(), room.placements.end(), overlaps);
   };

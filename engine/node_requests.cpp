@@ -72,12 +72,13 @@ void NodeRequests::SetRoom(NodeRequest& request, AskedRoom room) {
     room.number = ++last_number_;
     ++kept_;
   }
-  request.room = std::move(room);
+  request.room = std::make_shared<const AskedRoom>(std::move(room));
 }
 
 void NodeRequests::ClearRoom(NodeRequest& request) {
-  if (request.room.number != 0) --kept_;
-  request.room = {};
+  if (request.room->number != 0) --kept_;
+  request.room = std::make_shared<const AskedRoom>();
+  request.look = {};
 }
 
 std::vector<std::string> NodeRequests::Audit() const {
@@ -89,8 +90,8 @@ std::vector<std::string> NodeRequests::Audit() const {
     if (request.ask.key != key) broken.push_back(who + " has another one's name");
     if (request.wanted && ++wanted[request.ask.gang] > 1)
       broken.push_back(who + " is wanted beside another one of its gang");
-    if (request.room.number != 0) ++kept;
-    if (request.room.number != 0 && !request.wanted)
+    if (request.room->number != 0) ++kept;
+    if (request.room->number != 0 && !request.wanted)
       broken.push_back(who + " is not wanted, and keeps room");
   }
   if (kept != kept_) broken.push_back("the rooms of ProvisioningRequests are counted wrongly");

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,8 +37,12 @@ struct AskedRoom {
   std::vector<cluster::Placement> placements;
   std::vector<cluster::NodeUid> hosts;  // of each of those
   cluster::NodeSet nodes;
-  bool whole = false;      // for all members that the gang needs
-  uint64_t looked_at = 0;  // ClusterState::growth() then
+};
+
+// What the last look for such room found.
+struct RoomLook {
+  bool whole = false;   // it is for all members that the gang needs
+  uint64_t growth = 0;  // ClusterState::growth() then
 };
 
 struct NodeRequest {
@@ -58,7 +63,8 @@ struct NodeRequest {
   int64_t refusals = 0;   // of a write, in a row
   cluster::Time not_before;
   std::string obstacle;  // why it could not be written
-  AskedRoom room;
+  std::shared_ptr<const AskedRoom> room = std::make_shared<AskedRoom>();  // never null
+  RoomLook look;
 
   bool busy() const { return doing.value != 0; }
 };

@@ -57,6 +57,7 @@ Progress Scheduler::Advance(Time now, const std::function<void()>& meanwhile) {
   }
   for (int pass = 0; pass < kPasses; ++pass) {
     SettleAll(now);                                       // 1. states and deadlines
+    FollowRooms(now);                                     //
     if (!BeginPass(now)) break;                           //
     while (std::optional<PlanJob> job = NextPlan(now)) {  // 2. plans, in order,
       const PlanResult result = Plan(*placer_, *job);     //    outside the lock
@@ -80,13 +81,30 @@ void Scheduler::SettleAll(Time now) {
   }
 }
 
+void Scheduler::FollowRooms(Time now) {
+  RoomsLook look = [&] {
+    FairMutexLock lock(mu_);
+    if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
+    state_->shapes.Follow();
+    FollowUse(*state_, now);
+    FollowKeptRooms(*state_, now);
+    return LookAtRooms(*state_, now);
+  }();
+  while (const std::optional<size_t> at = look.Next()) {
+    std::optional<RoomSearch> search;
+    {
+      FairMutexLock lock(mu_);
+      search = SearchFor(*state_, look, *at, now);
+    }
+    if (!search) continue;
+    FoundRoom found = FindRoom(*search);
+    FairMutexLock lock(mu_);
+    Found(*state_, look, *at, std::move(found), now);
+  }
+}
+
 bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
-  if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
-  state_->shapes.Follow();
-  FollowUse(*state_, now);
-  FollowKeptRooms(*state_, now);
-  FollowAskedRooms(*state_, now);
   FollowBookings(*state_, now);
   if (!PassNeeded(*state_, now)) return false;
   state_->queue.End();  // NextJob begins another one

@@ -122,6 +122,8 @@ class Scheduler {
   // Both give the lock away every now and then, so that no call waits for all of their work.
   void SettleAll(cluster::Time now) MUSTER_EXCLUDES(mu_);
   std::optional<PlanJob> NextPlan(cluster::Time now) MUSTER_EXCLUDES(mu_);
+  // What is kept for gangs; what was asked for is found outside the lock.
+  void FollowRooms(cluster::Time now) MUSTER_EXCLUDES(mu_);
   bool BeginPass(cluster::Time now) MUSTER_EXCLUDES(mu_);
   // Events that say why gangs wait get what would be enough for them.
   void TellWhy(cluster::Time now) MUSTER_EXCLUDES(mu_);
