@@ -55,11 +55,18 @@ struct WalkQuestions {
   GangQuestion goes_on;  // to the one after it
 };
 
-// Of a queue in which gangs wait: how many, what they ask for, and the first one.
+// Of a queue in which gangs wait: how many, what they ask for, and the first one that may ever
+// start; null: none may.
 struct WaitingQueue {
   size_t gangs = 0;
   cluster::Usage asks;
   const Gang* first = nullptr;
+};
+
+// Which one it is of those of its queue that may ever start, from 1, and how many these are.
+struct LinePlace {
+  int64_t position = 1;
+  int64_t of = 1;
 };
 
 }  // namespace muster::engine

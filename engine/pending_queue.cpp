@@ -254,16 +254,34 @@ const Gang* PendingQueue::FirstBefore(const Gang& gang, const GangQuestion& bloc
   return nullptr;
 }
 
+namespace {
+
+bool MayStart(const Gang* gang) { return gang->state != GangState::kUnsatisfiable; }
+
+}  // namespace
+
 std::map<std::string, WaitingQueue> PendingQueue::LookAtQueues() const {
   std::map<std::string, WaitingQueue> queues;
-  for (const auto& [queue, lane] : lanes_)
-    queues[queue] = {lane.all.size(), lane.asks, *lane.all.begin()};
+  for (const auto& [queue, lane] : lanes_) {
+    WaitingQueue& waiting = queues[queue] = {lane.all.size(), lane.asks, nullptr};
+    for (const GangsInOrder* gangs : {&lane.heads, &lane.untried}) {
+      const auto first = std::find_if(gangs->begin(), gangs->end(), MayStart);
+      const bool sooner =
+          first != gangs->end() && (waiting.first == nullptr || GangOrder{}(*first, waiting.first));
+      if (sooner) waiting.first = *first;
+    }
+  }
   return queues;
 }
 
-int64_t PendingQueue::PositionOf(const Gang& gang) const {
-  const GangsInOrder& all = lanes_.at(gang.queue->queue).all;
-  return 1 + std::distance(all.begin(), all.find(&gang));
+LinePlace PendingQueue::PlaceOf(const Gang& gang) const {
+  LinePlace place{1, 0};
+  for (const Gang* one : lanes_.at(gang.queue->queue).all) {
+    if (!MayStart(one)) continue;
+    ++place.of;
+    if (GangOrder{}(one, &gang)) ++place.position;
+  }
+  return place;
 }
 
 void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason) {

@@ -61,7 +61,7 @@ class PendingQueue {
   }
   size_t kinds() const { return kinds_.size(); }
   std::map<std::string, WaitingQueue> LookAtQueues() const;
-  int64_t PositionOf(const Gang& gang) const;  // among those of its queue, from 1
+  LinePlace PlaceOf(const Gang& gang) const;
   // While the book is on: those that count, in all queues' order as if none started; and queue by
   // queue, where goes_on is asked of each.
   void Walk(const WalkQuestions& ask);

@@ -26,8 +26,8 @@ queues::Tournament Enter(const QueueFacts& facts) {
   const queues::Tree& tree = facts.ledger->tree();
   for (const auto& [name, line] : facts.lines) {
     const auto index = tree.Find(name);
-    if (index && tree.at(*index).leaf())
-      tournament.SetHead(*index, &line.first, tree.Dense(line.first_asks));
+    if (line.first && index && tree.at(*index).leaf())
+      tournament.SetHead(*index, &*line.first, tree.Dense(line.first_asks));
   }
   return tournament;
 }
@@ -162,8 +162,11 @@ QueueFacts LookAtQueues(EngineState& state) {
   facts.booked_idle = state.bookings.idle();
   for (const auto& [queue, idle] : state.kept_rooms.idle()) facts.booked_idle[queue] += idle;
   for (const auto& [name, waiting] : state.queue.LookAtQueues()) {
-    facts.lines[name] = {static_cast<int64_t>(waiting.gangs), waiting.asks,
-                         *waiting.first->queue->order, waiting.first->queue->asks};
+    QueueFacts::Line& line = facts.lines[name];
+    line = {static_cast<int64_t>(waiting.gangs), waiting.asks, {}, {}};
+    if (waiting.first == nullptr) continue;
+    line.first = *waiting.first->queue->order;
+    line.first_asks = waiting.first->queue->asks;
   }
   return facts;
 }
@@ -180,13 +183,12 @@ std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
   return InOrder(tree, std::move(views));
 }
 
-TurnView ViewTurn(const QueueFacts& facts, const std::string& queue, int64_t position) {
+TurnView ViewTurn(const QueueFacts& facts, const std::string& queue, int64_t position, int64_t of) {
   TurnView view;
   view.queue = queue;
   view.position = position;
-  const auto line = facts.lines.find(queue);
-  if (!facts.ledger || line == facts.lines.end()) return view;
-  view.of = line->second.gangs;
+  view.of = of;
+  if (!facts.ledger) return view;
   const queues::Tree& tree = facts.ledger->tree();
   const auto index = tree.Find(queue);
   if (!index) return view;

@@ -80,7 +80,7 @@ struct QueueView {
 
 struct TurnView {
   std::string queue;
-  int64_t position = 1;  // among the gangs of its queue
+  int64_t position = 1;  // among the gangs of its queue that may ever start
   int64_t of = 1;
   // At the lowest queue above where another one goes first: that one, its gang, and how both are
   // compared there with their first gangs. Empty: no other queue goes first.
@@ -96,8 +96,8 @@ struct TurnView {
 struct QueueFacts {
   struct Line {
     int64_t gangs = 0;
-    cluster::Usage asks;  // of all of them
-    queues::OrderKey first;
+    cluster::Usage asks;                    // of all of them
+    std::optional<queues::OrderKey> first;  // that may ever start; nothing: none may
     cluster::Usage first_asks;
   };
   std::optional<queues::Ledger> ledger;                  // nothing: the policy has no queues
@@ -110,7 +110,7 @@ QueueFacts LookAtQueues(EngineState& state);
 
 // Each before those below it, in order of the policy; without the orphan where it has nothing.
 std::vector<QueueView> ViewQueues(const QueueFacts& facts);
-// Of the gang at that place in `queue`.
-TurnView ViewTurn(const QueueFacts& facts, const std::string& queue, int64_t position);
+// Of the gang at `position` of `of` in `queue`.
+TurnView ViewTurn(const QueueFacts& facts, const std::string& queue, int64_t position, int64_t of);
 
 }  // namespace muster::engine

@@ -334,17 +334,18 @@ std::vector<QueueView> Scheduler::Queues() const {
 std::optional<TurnView> Scheduler::TurnOf(const cluster::ObjectKey& key) const {
   QueueFacts facts;
   std::string queue;
-  int64_t position = 1;
+  LinePlace place;
   {
     FairMutexLock lock(mu_);
     const std::optional<GangView> view = ViewGang(*state_, key);
     const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
     if (gang == nullptr || !gang->pending() || !state_->queue_book.on()) return std::nullopt;
+    if (gang->state == GangState::kUnsatisfiable) return std::nullopt;  // it never has one
     facts = LookAtQueues(*state_);
     queue = gang->queue->queue;
-    position = state_->queue.PositionOf(*gang);
+    place = state_->queue.PlaceOf(*gang);
   }
-  return ViewTurn(facts, queue, position);
+  return ViewTurn(facts, queue, place.position, place.of);
 }
 
 FabricView Scheduler::Fabric(int64_t gpus) const {

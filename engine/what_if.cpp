@@ -73,6 +73,7 @@ class NowTrial : Trial {
 
   void Go(WhatIfAnswer& answer) {
     answer.complete = Run(answer);
+    answer.queues = world_.scheduler().Queues();
     for (GangView& gang : world_.scheduler().Gangs()) {
       if (!Waits(gang)) continue;
       WhatIfWait wait{std::move(gang), {}, {}};

@@ -99,38 +99,42 @@ double GpuHours(int64_t milliseconds) { return static_cast<double>(milliseconds)
 
 }  // namespace
 
+void AddQueue(JsonText& json, const QueueView& queue) {
+  json.Add("name", queue.name);
+  if (!queue.parent.empty()) json.Add("parent", queue.parent);
+  json.Add("leaf", queue.leaf);
+  if (queue.by_namespace) json.Add("fairBy", "namespace");
+  if (!queue.of_namespace.empty()) json.Add("namespace", queue.of_namespace);
+  json.Add("weight", queue.weight);
+  json.Add("order", ToString(queue.order));
+  json.Add("state", ToString(queue.state));
+  if (!queue.held_by.empty()) json.Add("heldBy", queue.held_by);
+  if (queue.paused_until) json.Add("pausedUntil", kube::FormatTimestamp(*queue.paused_until));
+  if (queue.priority_cap) json.Add("priorityCap", *queue.priority_cap);
+  json.Add("pending", queue.pending);
+  if (!queue.next.empty()) json.Add("next", queue.next);
+  if (queue.booked_idle > 0) json.AddDecimal("bookedIdleGpuHours", GpuHours(queue.booked_idle));
+  if (!queue.b.empty()) {
+    json.Add("within", queue.within);
+    json.Add("b", queue.b);
+  }
+  json.BeginArray("amounts");
+  for (const QueueAmounts& amounts : queue.amounts) AddAmount(json, amounts);
+  json.EndArray();
+  if (!queue.shapes.empty()) {
+    json.BeginArray("shapes");
+    for (const engine::ShapeView& shape : queue.shapes) AddShape(json, shape);
+    json.EndArray();
+  }
+}
+
 std::string QueuesJson(const std::vector<QueueView>& queues) {
   JsonText json;
   json.BeginObject();
   json.BeginArray("queues");
   for (const QueueView& queue : queues) {
     json.BeginObject();
-    json.Add("name", queue.name);
-    if (!queue.parent.empty()) json.Add("parent", queue.parent);
-    json.Add("leaf", queue.leaf);
-    if (queue.by_namespace) json.Add("fairBy", "namespace");
-    if (!queue.of_namespace.empty()) json.Add("namespace", queue.of_namespace);
-    json.Add("weight", queue.weight);
-    json.Add("order", ToString(queue.order));
-    json.Add("state", ToString(queue.state));
-    if (!queue.held_by.empty()) json.Add("heldBy", queue.held_by);
-    if (queue.paused_until) json.Add("pausedUntil", kube::FormatTimestamp(*queue.paused_until));
-    if (queue.priority_cap) json.Add("priorityCap", *queue.priority_cap);
-    json.Add("pending", queue.pending);
-    if (!queue.next.empty()) json.Add("next", queue.next);
-    if (queue.booked_idle > 0) json.AddDecimal("bookedIdleGpuHours", GpuHours(queue.booked_idle));
-    if (!queue.b.empty()) {
-      json.Add("within", queue.within);
-      json.Add("b", queue.b);
-    }
-    json.BeginArray("amounts");
-    for (const QueueAmounts& amounts : queue.amounts) AddAmount(json, amounts);
-    json.EndArray();
-    if (!queue.shapes.empty()) {
-      json.BeginArray("shapes");
-      for (const engine::ShapeView& shape : queue.shapes) AddShape(json, shape);
-      json.EndArray();
-    }
+    AddQueue(json, queue);
     json.EndObject();
   }
   json.EndArray();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/queue_view.hpp"
+#include "extender/json_text.hpp"
 
 namespace muster::extender {
 
@@ -14,6 +15,8 @@ namespace muster::extender {
 // cores or MiB; no limit is left out. `next` is the gang whose turn it is below the
 // queue, `within` and `b` how the queue is compared with its siblings then.
 std::string QueuesJson(const std::vector<engine::QueueView>& queues);
+// The members of one of these, into an object that is open.
+void AddQueue(JsonText& json, const engine::QueueView& queue);
 
 // muster_queue_… of at most kMostQueueLabels queues; those that come later are added up as
 // "other". Amounts are GPUs, cores and bytes. Empty: there are no queues.

@@ -6,13 +6,7 @@
 //
 //   {"manifests": [{"name": "FILE", "text": "…"}, …], "policy": {"name": "FILE", "text": "…"}}
 //     One of both at least. Manifests as `muster submit` reads them; Nodes may be among them.
-//   {"gangs": [{namespace, name, kind, asked, starts, afterSeconds, queue, priority, minMember,
-//     pods, reason{code, message}, turn{…}, placed[{pod, node, gpus[index]}], preemption{…} as of
-//     GangJson, later{afterSeconds, class, evidence, evictions}}],
-//    "evictions": [{namespace, name, for, pods, podsInAll, priority, queue, right, afterSeconds}],
-//    "waiting", "evictedPods", "complete", "lookedAheadSeconds", "lookedAtAll", "warnings"}
-//     gangs: those that start, in order, then those that were asked about and do not, then, with a
-//     policy, the others that wait. `asked`: of the manifests. `later`: engine::WhatIfLater.
+//   The page of what_if_json.hpp.
 #pragma once
 
 #include <atomic>
@@ -21,7 +15,6 @@
 
 #include "cluster/result.hpp"
 #include "engine/scheduler.hpp"
-#include "engine/what_if.hpp"
 #include "extender/caller_access.hpp"
 #include "http/message.hpp"
 #include "kube/grouping_book.hpp"
@@ -54,9 +47,5 @@ class WhatIfPage {
   const Ports ports_;
   std::atomic<bool> busy_{false};
 };
-
-// The page of an answer. `with_others`: gangs that nobody asked about and that do not start, too.
-std::string WhatIfJson(const engine::WhatIfAnswer& answer, bool with_others,
-                       const std::vector<std::string>& warnings);
 
 }  // namespace muster::extender

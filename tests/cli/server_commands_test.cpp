@@ -58,12 +58,15 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
   const std::string answer = run({"-f", file, "--policy", policy}, kExitOk);
   CHECK(answer ==
         "1 of 1 gang would start, 16 pods would be evicted, 0 other gangs would wait\n"
+        "1 gang and 0 queues would be as they are not under the policy in force; these come "
+        "first\n"
         "\n"
-        "#  STARTS          QUEUE  PRIORITY  WHEN     WHERE\n"
-        "1  default/urgent                7  at once  node-00\n"
+        "#  STARTS          QUEUE  PRIORITY  NOW            THEN     WHERE\n"
+        "1  default/urgent                7  NotEnoughGpus  at once  node-00\n"
         "\n"
-        "EVICTED        PODS      QUEUE  PRIORITY  FOR             WHEN     RIGHT\n"
-        "default/train  16 of 16                0  default/urgent  at once  of higher priority\n");
+        "EVICTED        PODS      QUEUE  PRIORITY  FOR             NOW    THEN     RIGHT\n"
+        "default/train  16 of 16                0  default/urgent  stays  at once  of higher "
+        "priority\n");
   CHECK_THAT(run({"-f", file, "--policy", policy, "-o", "json"}, kExitOk),
              Catch::Contains("\"preemption\": {") && Catch::Contains("\"gpusMilli\": 128000"));
   CHECK_THAT(run({"-f", file, "-o", "json"}, kExitOk), Catch::StartsWith("{\n  \"gangs\": ["));

@@ -124,6 +124,30 @@ TEST_CASE("a gang that waits is told its place, and the sibling that goes first 
   CHECK_FALSE(world.engine().TurnOf({"default", "nobody"}));
 }
 
+TEST_CASE("a gang above the limit of its queue is never next, and has no turn",
+          "[engine][queues][R12]") {
+  QueueSpec limited = QueueOf("a", 0);
+  limited.limit.Set(kQueueViewGpu, queues::Limit(2'000));
+  testing::Harness world(QueueViewWith({limited}));
+  world.Add(MakeNode("n0").Gpus(4).Build());
+  world.Add(QueueViewAsks("runs", "a", 2, 0));
+  world.Settle();
+  world.Add(QueueViewAsks("large", "a", 3, 1));
+  world.Settle();
+  REQUIRE(world.Gang("large").state == GangState::kUnsatisfiable);
+  CHECK(world.engine().Queues()[1].next.empty());
+  CHECK(world.engine().Queues()[1].pending == 1);
+  CHECK_FALSE(world.engine().TurnOf({"default", "large"}));
+  world.Add(QueueViewAsks("small", "a", 1, 2));
+  world.Settle();
+  CHECK(world.engine().Queues()[0].next == "default/small");
+  CHECK(world.engine().Queues()[1].next == "default/small");
+  const std::optional<TurnView> turn = world.engine().TurnOf({"default", "small"});
+  REQUIRE(turn);
+  CHECK(turn->position == 1);
+  CHECK(turn->of == 1);
+}
+
 TEST_CASE("without queues in the policy there are none to show", "[engine][queues]") {
   testing::Harness world;
   world.Add(MakeNode("n0").Gpus(1).Build());
