@@ -44,6 +44,15 @@ func TestTheGuardKeepsMustersWordsFromOthersAndOthersPodsFromMuster(t *testing.T
 	refused("a record on an owner", "only Muster writes annotation", func() error { return patch(somebody, "job", "j", record) })
 	e.must(patch(somebody, "job", "j", `{"metadata":{"annotations":{"muster.dev/min-member":"2","team":"a"}}}`))
 
+	refused("a turn at HAMi's device plugin", "only HAMi and Muster write annotation hami.io/bind-phase", func() error {
+		return patch(somebody, "pod", "p", `{"metadata":{"annotations":{"hami.io/bind-phase":"allocating"}}}`)
+	})
+	refused("devices of HAMi's", "only HAMi and Muster write annotation hami.io/vgpu-devices-allocated", func() error {
+		return patch(somebody, "pod", "p", `{"metadata":{"annotations":{"hami.io/vgpu-devices-allocated":"GPU-1,NVIDIA,1,1:;"}}}`)
+	})
+	e.must(patch(somebody, "pod", "p", `{"metadata":{"annotations":{"hami.io/gpu-scheduler-policy":"spread"}}}`))
+	e.must(patch(muster, "pod", "p", `{"metadata":{"annotations":{"hami.io/bind-time":"1"}}}`))
+
 	refused("another image by Muster's account", "changes no image", func() error {
 		return patch(muster, "pod", "p", `{"spec":{"containers":[{"name":"main","image":"other"}]}}`)
 	})
