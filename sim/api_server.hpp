@@ -130,9 +130,9 @@ class ApiServer {
   cluster::Status PatchPodGroupStatus(Actor actor, const engine::PatchGang& patch);
   void RecordEvent(Actor actor, const engine::EmitEvent& event);
 
-  void SetOwnerReads(OwnerReads reads);
-  OwnerReads owner_reads() const;
-  cluster::Time owner_reads_since() const;
+  void SetOwnerReads(const std::string& ns, OwnerReads reads);
+  OwnerReads owner_reads(const std::string& ns) const;
+  cluster::Time owner_reads_since(const std::string& ns) const;
 
   NodePtr FindNode(const std::string& name) const;
   PodPtr FindPod(const cluster::ObjectKey& key) const;

@@ -45,8 +45,11 @@ struct ApiServer::Impl {
   std::array<std::array<int64_t, kVerbs>, kActors> writes{};
   DecisionLog decisions;
   EventStore events;
-  OwnerReads owner_reads = OwnerReads::kServed;
-  cluster::Time owner_reads_since;
+  struct Reads {
+    OwnerReads how = OwnerReads::kServed;
+    cluster::Time since;
+  };
+  std::map<std::string, Reads> owner_reads;  // by namespace; else they are served
 };
 
 }  // namespace muster::sim

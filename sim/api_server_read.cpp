@@ -95,12 +95,19 @@ std::vector<EventRecord> ApiServer::LivingEvents() const {
   return impl_->events.Living(impl_->loop.now());
 }
 
-void ApiServer::SetOwnerReads(OwnerReads reads) {
-  if (reads != impl_->owner_reads) impl_->owner_reads_since = impl_->loop.now();
-  impl_->owner_reads = reads;
+void ApiServer::SetOwnerReads(const std::string& ns, OwnerReads reads) {
+  auto& known = impl_->owner_reads[ns];
+  if (reads != known.how) known.since = impl_->loop.now();
+  known.how = reads;
 }
-OwnerReads ApiServer::owner_reads() const { return impl_->owner_reads; }
-cluster::Time ApiServer::owner_reads_since() const { return impl_->owner_reads_since; }
+OwnerReads ApiServer::owner_reads(const std::string& ns) const {
+  const auto found = impl_->owner_reads.find(ns);
+  return found == impl_->owner_reads.end() ? OwnerReads::kServed : found->second.how;
+}
+cluster::Time ApiServer::owner_reads_since(const std::string& ns) const {
+  const auto found = impl_->owner_reads.find(ns);
+  return found == impl_->owner_reads.end() ? cluster::Time() : found->second.since;
+}
 
 int64_t ApiServer::resource_version() const { return impl_->store.version(); }
 

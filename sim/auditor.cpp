@@ -204,9 +204,8 @@ std::vector<std::string> Auditor::Impl::Check() {
   // policy holds partial gangs the time does not begin.
   const bool holds = muster_ != nullptr &&
                      muster_->scheduler().options().partial_gang == engine::PartialGang::kHold;
-  const bool served = api_.owner_reads() == OwnerReads::kServed && !holds;
-  const Time read = served ? std::max(restarted, api_.owner_reads_since()) : loop_.now();
-  for (std::string& one : owner_audit_.Overdue(read, loop_.now(), limit)) Find(std::move(one));
+  const Time from = holds ? loop_.now() : restarted;
+  for (std::string& one : owner_audit_.Overdue(from, loop_.now(), limit)) Find(std::move(one));
   if (muster_ != nullptr && options_.ask_engine) {
     for (std::string& finding : muster_->scheduler().Audit(loop_.now())) {
       Find("engine: " + std::move(finding));
@@ -240,6 +239,11 @@ Auditor::Auditor(EventLoop& loop, ApiServer& api, MusterLink* muster, AuditorOpt
     : impl_(std::make_unique<Impl>(loop, api, muster, std::move(options))) {}
 Auditor::~Auditor() = default;
 
+void Auditor::Doubt(const cluster::ObjectKey& pod_group) { impl_->Doubt(pod_group); }
+void Auditor::Doubt(const PodRecord& pod) {
+  if (!pod.pod.pod_group.empty()) impl_->Doubt({pod.pod.key.ns, pod.pod.pod_group});
+  if (!pod.job_uid.empty()) impl_->DoubtJob(pod.job_uid);
+}
 std::vector<std::string> Auditor::Check() { return impl_->Check(); }
 
 const std::vector<std::string>& Auditor::findings() const { return impl_->findings(); }

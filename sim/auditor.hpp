@@ -59,6 +59,10 @@ class Auditor {
   // Checks what changed since the last call, and what time has made wrong. One sentence for each
   // broken rule.
   std::vector<std::string> Check();
+  // Somebody else has written the past of the pod's gang: what it lacks and loses from then on is
+  // its own matter (rules 3, 4 and 9).
+  void Doubt(const cluster::ObjectKey& pod_group);
+  void Doubt(const PodRecord& pod);
   // Everything that Check has found so far.
   const std::vector<std::string>& findings() const;
   // Restart windows that rule 7 has seen open so far.

@@ -243,6 +243,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
 
 // Its gang lost a member, or was never whole as far as Muster may know.
 bool Auditor::Impl::MayBeTakenBack(const PodRecord& pod) const {
+  if (doubted_.contains({pod.pod.key.ns, pod.pod.pod_group})) return true;
   const engine::Options options = muster_->scheduler().options();
   const bool moves = options.lost_member == engine::LostMember::kMoveSegment ||
                      options.lost_member == engine::LostMember::kMoveGang;
@@ -282,6 +283,7 @@ cluster::Duration Auditor::Impl::PartialLimit(Time since) const {
 }
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
+  if (doubted_.contains(gang)) return;
   if (muster_ != nullptr) {
     const engine::Options options = muster_->scheduler().options();
     const bool waits =

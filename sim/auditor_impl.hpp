@@ -32,6 +32,9 @@ class Auditor::Impl {
   const std::vector<std::string>& findings() const { return findings_; }
   int64_t restart_windows() const { return restart_audit_.windows(); }
 
+  void Doubt(const cluster::ObjectKey& pod_group) { doubted_.insert(pod_group); }
+  void DoubtJob(const std::string& job) { owner_audit_.Doubt(job); }
+
  private:
   struct NodeBook {
     NodePtr node;    // as it is at this event; null: there is none
@@ -132,6 +135,7 @@ class Auditor::Impl {
   cluster::Time lossy_;                      // when writes were lost last
   cluster::Time reclaimed_;                  // when a queue paused for it last
   std::set<cluster::PodUid> evicted_;        // by Muster, and judged
+  std::set<cluster::ObjectKey> doubted_;     // PodGroups
   std::set<std::pair<cluster::Time, cluster::ObjectKey>> partial_;  // by since when
   int64_t restarts_ = 0;                                            // of Muster, seen so far
   struct Restart {

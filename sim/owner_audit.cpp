@@ -83,8 +83,9 @@ void OwnerAudit::NoteRestart(Time unwritten) {
 std::vector<std::string> OwnerAudit::Overdue(Time since, Time now, Duration limit) {
   std::vector<std::string> found;
   for (auto& [uid, job] : jobs_) {
-    if (job.partial_since == Time::Never()) continue;
-    const Time from = std::max(job.partial_since, since);
+    if (job.partial_since == Time::Never() || doubted_.contains(uid)) continue;
+    if (api_.owner_reads(job.key.ns) != OwnerReads::kServed) continue;
+    const Time from = std::max({job.partial_since, since, api_.owner_reads_since(job.key.ns)});
     if (from + limit >= now) continue;
     found.push_back("Job " + job.key.ToString() + " is bound in part from " +
                     std::to_string(from.milliseconds()) + " to " +
@@ -98,6 +99,7 @@ std::vector<std::string> OwnerAudit::Overdue(Time since, Time now, Duration limi
 bool OwnerAudit::MayBeTakenBack(const PodRecord& pod, bool moves) const {
   const auto found = jobs_.find(pod.job_uid);
   if (found == jobs_.end()) return false;
+  if (doubted_.contains(pod.job_uid)) return true;
   const Job& job = found->second;
   return (!job.surely && !job.one_by_one) ||
          (job.lost && (moves || job.asked) && job.alone.empty());

@@ -28,13 +28,15 @@ class OwnerAudit {
   // `live`: it exists, is bound and has not ended.
   void See(Change change, const PodRecord& pod, bool live, cluster::Time at);
   // What has been bound in part for longer than the limit, said once for each time. `since`:
-  // nothing before it counts.
+  // nothing before it counts, nor while owners of its namespace cannot be read.
   std::vector<std::string> Overdue(cluster::Time since, cluster::Time now, cluster::Duration limit);
   // Muster comes anew: what became whole since `unwritten` it may never have written down.
   void NoteRestart(cluster::Time unwritten);
   // Its Job has not started, or has lost a pod, of a minimum that somebody wrote or where the
   // policy moves gangs for that (`moves`).
   bool MayBeTakenBack(const PodRecord& pod, bool moves) const;
+  // As Auditor::Doubt.
+  void Doubt(const std::string& job) { doubted_.insert(job); }
 
  private:
   struct Job {
@@ -58,6 +60,7 @@ class OwnerAudit {
   const ApiServer& api_;
   const cluster::Duration slack_;
   std::map<std::string, Job> jobs_;  // by UID, that are gangs by the grouping rules
+  std::set<std::string> doubted_;    // of these
 };
 
 }  // namespace muster::sim

@@ -264,7 +264,7 @@ std::string World::CheckProgress() {
       // A part of a GPU finds room beside others on nodes that are spares while they are free.
       const bool spares =
           AsksForPart(api, gang) && Describe(gang.reason).ends_with("kept for lost members");
-      if (waits && !doomed && !spares)
+      if (waits && !doomed && !spares && !Doubted(gang.id.key.name))
         names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
                         Describe(gang.reason) + ")");
     }
@@ -296,7 +296,7 @@ std::string World::Finish() {
   Tell("(everything is mended)");
   if (autoscaler_ != nullptr) autoscaler_->Stop();
   cluster_->muster()->SetFaults({});
-  api.SetOwnerReads(OwnerReads::kServed);
+  for (const char* ns : kNamespaces) api.SetOwnerReads(ns, OwnerReads::kServed);
   for (const auto& [queue, order] : cluster_->muster()->scheduler().Orders().queues) {
     const engine::SetQueueState resume{queue, queues::QueueState::kOpen};
     static_cast<void>(

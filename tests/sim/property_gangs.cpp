@@ -287,6 +287,49 @@ void World::CreateForeignPod(const Operation& operation) {
   static_cast<void>(cluster_->api().CreatePod(Actor::kUser, std::move(pod)));
 }
 
+// As anybody may who may patch PodGroups and pods, where no admission policy keeps him off. That it
+// was evicted for good is left out: so a gang keeps itself from starting, and nobody else.
+void World::Lie(const Operation& operation) {
+  cluster::GangRecord record;
+  record.has_run = operation.b % 8 != 0;
+  const Time now = cluster_->loop().now();
+  const Time times[] = {Time(), now, now + Seconds(3'600), now + Seconds(100'000'000)};
+  if (operation.b / 8 % 4 != 0) record.started = times[operation.b / 32 % 4];
+  record.lost_since = times[operation.b / 128 % 4];
+  const auto count = [&](uint32_t from) {
+    const auto members = static_cast<int64_t>(from % 12);
+    return cluster::Headcount{members, from / 16 % 2 == 0
+                                           ? std::map<std::string, int64_t>{}
+                                           : std::map<std::string, int64_t>{{"worker", members}}};
+  };
+  record.whole = count(operation.c);
+  record.ended = count(operation.c / 32);
+  record.lost = count(operation.c / 1024);
+  if (operation.c / 32768 % 4 == 0) record.owners = {cluster::kAnyOwner};
+  if (operation.c / 32768 % 4 == 1) record.owners = {"deadbeef"};
+  const PodGroupPtr group = PickGroup(operation.a / 2);
+  const PodPtr pod = PickPod(operation.a / 2);
+  if (operation.a % 2 == 0 && group != nullptr) {
+    Tell("somebody writes another past of gang " + group->group.key.name);
+    const PodGroupRecord& is = *group;
+    engine::PatchGang patch{is.group.key, is.group.uid, is.state, is.reason, is.message};
+    patch.bound = is.bound;
+    patch.succeeded = is.succeeded;
+    patch.failed = is.failed;
+    patch.record = record;
+    Doubt(is.group.key.name);
+    cluster_->auditor()->Doubt(is.group.key);
+    static_cast<void>(cluster_->api().PatchPodGroupStatus(Actor::kUser, patch));
+  } else if (pod != nullptr) {
+    Tell("somebody writes another past on pod " + pod->pod.key.name);
+    const std::string& name = pod->pod.key.name;
+    Doubt(!pod->pod.pod_group.empty() ? pod->pod.pod_group
+                                      : "job:" + name.substr(0, name.find('-')));
+    cluster_->auditor()->Doubt(*pod);
+    static_cast<void>(cluster_->api().RecordPod(Actor::kUser, RefOf(pod), record));
+  }
+}
+
 // What operators order. A priority that is ordered is not seen in the pods, by which the auditor
 // judges who outranks whom.
 void World::Order(const Operation& operation) {

@@ -73,11 +73,16 @@ std::string JobText(const JobRecord& job, uint32_t kind) {
   const std::string count = std::to_string(job.parallelism);
   std::string annotations;
   if (kind % 8 == 0) annotations = R"(,"annotations":{"muster.dev/gang":"false"})";
+  std::string large;  // as most of etcd takes
+  if (kind % 64 == 12) {
+    large = R"(,"template":{"spec":{"containers":[{"name":"c","env":[{"name":"A","value":")" +
+            std::string(1'000'000, 'x') + R"("}]}]}})";
+  }
   if (kind % 8 == 1) annotations = R"(,"annotations":{"muster.dev/min-member":")" + count + "\"}";
   return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + job.key.name +
          R"(","namespace":")" + job.key.ns + "\"" + annotations +
          R"(},"spec":{"completionMode":")" + (kind % 8 == 2 ? "NonIndexed" : "Indexed") +
-         R"(","parallelism":)" + count + R"(,"completions":)" + count + "}}";
+         R"(","parallelism":)" + count + R"(,"completions":)" + count + large + "}}";
 }
 
 OwnerReader::OwnerReader(const std::unique_ptr<Cluster>& cluster, bool late)
@@ -134,8 +139,9 @@ OwnerReader::Facts OwnerReader::Known() const {
 kube::OwnerAnswer OwnerReader::AnswerTo(const kube::OwnerKey& key) const {
   using Kind = kube::OwnerAnswer::Kind;
   const ApiServer& api = cluster_->api();
-  if (api.owner_reads() == OwnerReads::kFail) return {Kind::kFailed, nullptr, "HTTP 503"};
-  if (api.owner_reads() == OwnerReads::kRefused) return {Kind::kRefused, nullptr, "no right"};
+  const OwnerReads reads = api.owner_reads(key.ns);
+  if (reads == OwnerReads::kFail) return {Kind::kFailed, nullptr, "HTTP 503"};
+  if (reads == OwnerReads::kRefused) return {Kind::kRefused, nullptr, "no right"};
   const JobPtr job = api.FindJob({key.ns, key.name});
   if (job == nullptr || job->uid != key.uid) return {Kind::kGone, nullptr, {}};
   return {Kind::kRead, Shown(*job), {}};
@@ -215,7 +221,7 @@ std::unique_ptr<ExtenderPort> GroupingExtender(EventLoop& loop, MusterLink& link
 // A Job whose pods name no PodGroup.
 void World::CreateOwnedJob(const Operation& operation) {
   JobRecord job;
-  job.key = Key("owned" + std::to_string(made_++));
+  job.key = {kNamespaces[operation.a / 8 % 4 == 0 ? 1 : 0], "owned" + std::to_string(made_++)};
   job.parallelism = job.completions = 1 + operation.a % 5;
   job.backoff_limit = operation.b % 4;
   job.pod = NewPod("template", operation.c % 1000);
@@ -224,7 +230,7 @@ void World::CreateOwnedJob(const Operation& operation) {
   job.pod.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
   job.pod.pod.volumes = nullptr;
   job.json = JobText(job, operation.b / 4);
-  Tell("job " + job.key.name + " of " + std::to_string(job.completions) +
+  Tell("job " + job.key.ToString() + " of " + std::to_string(job.completions) +
        " without PodGroup, sort " + std::to_string(operation.b / 4 % 8) + ", kind " +
        std::to_string(operation.c % 1000));
   static_cast<void>(cluster_->api().CreateJob(Actor::kUser, std::move(job)));
@@ -233,8 +239,9 @@ void World::CreateOwnedJob(const Operation& operation) {
 void World::ChangeOwnerReads(const Operation& operation) {
   constexpr const char* kWords[] = {"are served", "fail", "are refused"};
   const uint32_t next = operation.a % 3;
-  Tell(std::string("reads of owners ") + kWords[next]);
-  cluster_->api().SetOwnerReads(static_cast<OwnerReads>(next));
+  const std::string ns = kNamespaces[operation.b % 2];
+  Tell("reads of owners in " + ns + " " + kWords[next]);
+  cluster_->api().SetOwnerReads(ns, static_cast<OwnerReads>(next));
 }
 
 // Nobody starts a pod of which nobody has read what it belongs to.

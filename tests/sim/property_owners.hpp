@@ -18,6 +18,9 @@
 
 namespace muster::sim::testing {
 
+// Reads of owners are refused, or fail, in one or the other.
+inline constexpr const char* kNamespaces[] = {"default", "team"};
+
 // A Job that says how many of its pods start together, if at all. `kind` says how.
 std::string JobText(const JobRecord& job, uint32_t kind);
 // Its owner says which gang it is in.

@@ -117,8 +117,8 @@ T Pick(const std::vector<T>& from, uint32_t pick) {
 std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
-  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5, 22,
-                                         8,  6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6, 6, 4};
+  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5, 22, 8,
+                                         6,  5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6, 6, 4, 3};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -417,6 +417,9 @@ std::string World::Do(const Operation& operation) {
         break;
       case Happening::kOwnerReads:
         ChangeOwnerReads(operation);
+        break;
+      case Happening::kLie:
+        Lie(operation);
         break;
       case Happening::kMixedGang:
       case Happening::kForeignGang:

@@ -60,8 +60,9 @@ enum class Happening {
   kResize,       // a pod that runs gets other CPU and memory in place
   kOwnedJob,     // a Job without a PodGroup: its pods are in the gang that it says, if any
   kOwnerReads,   // reads of such Jobs fail, are refused, or are served again
+  kLie,          // somebody writes a record of a past that a gang did not have
 };
-inline constexpr int kHappenings = 34;
+inline constexpr int kHappenings = 35;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -117,6 +118,15 @@ class World {
   void CreateJob(const Operation& operation);
   void CreateOwnedJob(const Operation& operation);
   void ChangeOwnerReads(const Operation& operation);
+  void Lie(const Operation& operation);
+  // From here on the gang of that name, or of that Job, is not judged.
+  void Doubt(const std::string& name) {
+    doubted_.insert(name);
+    changed_.insert(name);
+  }
+  bool Doubted(const std::string& gang) const {
+    return doubted_.contains(gang.substr(0, gang.find('~')));
+  }
   void CreateForeignPod(const Operation& operation);
   void CreateOddGang(const Operation& operation);
   void Collect(const Operation& operation);
@@ -163,6 +173,7 @@ class World {
   std::set<std::string> torn_;         // gangs that lost a node
   cluster::Time reclaimed_;            // victims of an operator's order may be there until then
   std::set<std::string> changed_;      // gangs that lost a pod, or have another minimum
+  std::set<std::string> doubted_;      // gangs, "job:NAME": somebody else wrote their past
   std::set<std::string> turned_down_;  // pods, by kube-scheduler
   std::set<cluster::PodUid> started_owned_;
   bool storage_ = false;               // there are claims and volumes
