@@ -1,7 +1,10 @@
 # The image of muster: docker build -t muster .
 # Debian 12 twice: once with everything of deps/debian-packages.txt to build it, once with nothing but the libraries that
 # the binary is linked to.
-FROM debian:12 AS build
+ARG BUILD=debian:12
+ARG RUN=debian:12-slim
+
+FROM ${BUILD} AS build
 WORKDIR /src
 COPY deps deps
 RUN deps/install.sh build
@@ -14,7 +17,7 @@ RUN ldd build/release/muster | sed -n 's/.*=> \([^ ]*\) .*/\1/p' | xargs -n1 bas
   | while read -r library; do dpkg-query --search "*/$library"; done \
   | sed -n "s/^\([^:]*\):$(dpkg --print-architecture): .*/\1/p" | sort -u > runtime-packages.txt
 
-FROM debian:12-slim
+FROM ${RUN}
 COPY --from=build /src/runtime-packages.txt /tmp/
 RUN apt-get update \
  && xargs apt-get install -y --no-install-recommends < /tmp/runtime-packages.txt \

@@ -14,6 +14,18 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSI
   # False alarms about std::string at -O3: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
   target_compile_options(muster_flags INTERFACE -Wno-restrict)
 endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT MUSTER_SANITIZE)
+  # What is shipped is hardened as Debian's packages are (dpkg-buildflags with hardening=+all, and what tells jumps from
+  # attacks where the processor can); tests/hardening.sh looks at the program, bench/README.md says what it costs.
+  target_compile_options(muster_flags INTERFACE -fPIE -fstack-protector-strong -fstack-clash-protection
+    -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  target_link_options(muster_flags INTERFACE -pie -Wl,-z,relro -Wl,-z,now)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(muster_flags INTERFACE -fcf-protection=full)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    target_compile_options(muster_flags INTERFACE -mbranch-protection=standard)
+  endif()
+endif()
 if(MUSTER_SANITIZE)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
