@@ -194,11 +194,14 @@ class Stage {
         loop_.Report({bind->id, engine::OutcomeKind::kDone, ""});
         nominated_.erase(bind->pod.uid);
         NoteBound(bind->pod.uid);
+      } else if (const auto* ask = std::get_if<engine::AskForNodes>(&action)) {
+        Order(*ask);
       }
     }
   }
 
   int64_t bound() const { return bound_; }
+  int64_t ordered() const { return ordered_; }  // nodes, for so many gangs
   bool Idle() { return loop_.idle() && scheduler_.NextWake() > Now(); }
   void AwaitIdle() {
     for (int quiet = 0; quiet < 20; quiet = Idle() ? quiet + 1 : 0)
@@ -210,6 +213,24 @@ class Stage {
     Job job;
     size_t bound = 0;
   };
+
+  // Nodes that never come.
+  void Order(const engine::AskForNodes& ask) {
+    loop_.Report({ask.id, engine::OutcomeKind::kDone, ""});
+    cluster::ProvisioningRequest request;
+    request.uid = cluster::ProvisioningRequestUid(ask.key.ToString());
+    request.key = ask.key;
+    request.resource_version = 1;
+    request.gang = ask.gang;
+    request.fingerprint = ask.fingerprint;
+    request.attempt = ask.attempt;
+    request.pod_sets = static_cast<int64_t>(ask.sets.size());
+    request.class_name = ask.class_name;
+    request.state = cluster::RequestState::kProvisioned;
+    request.since = Now();
+    loop_.Apply(request);
+    ++ordered_;
+  }
 
   void NoteBound(const cluster::PodUid& uid) {
     ++bound_;
@@ -227,6 +248,7 @@ class Stage {
   std::map<cluster::PodUid, std::string> nominated_;  // of the loop's thread
   uint64_t next_ticket_ = 1;                          // of the loop's thread
   std::atomic<int64_t> bound_{0};
+  std::atomic<int64_t> ordered_{0};
   Mutex mu_;
   std::map<cluster::PodUid, cluster::PodUid> job_of_ MUSTER_GUARDED_BY(mu_);  // by its first pod
   std::map<cluster::PodUid, Running> jobs_ MUSTER_GUARDED_BY(mu_);
@@ -380,12 +402,73 @@ void GoAndComeBack(int nodes, int per_node) {
   Print("meanwhile", times);
 }
 
+// Gangs for which nodes were ordered, on a cluster that is full but for what ends meanwhile: room
+// is kept for them, found anew whenever some is freed or lost.
+void OrderedNodes(int nodes, int gangs, int members, int seconds) {
+  std::printf("%d nodes, all full, %d gangs of %d wait for nodes that they asked for\n", nodes,
+              gangs, members);
+  engine::Options options;
+  options.autoscaling.scale_up = engine::ScaleUp::kProvisioningRequest;
+  options.autoscaling.after = cluster::Duration(1);
+  Stage stage(options);
+  for (int i = 0; i < nodes; ++i) stage.scheduler().Apply(MakeNode(i, 0), stage.Now());
+  int64_t number = 0;
+  const auto whole = [](cluster::Pod& pod) {
+    auto spec = std::make_shared<cluster::PodSpec>(*pod.spec);
+    spec->gpus.count = kGpus;
+    pod.spec = spec;
+  };
+  std::vector<cluster::Pod> running;
+  for (int i = 0; i < nodes; ++i) {
+    cluster::Pod pod = MakeJob(number++, false).pods.front();
+    pod.gates.clear();
+    pod.node_name = NodeName(i);
+    pod.bound_by_muster = true;
+    whole(pod);
+    stage.scheduler().Apply(pod, stage.Now());
+    running.push_back(std::move(pod));
+  }
+  stage.loop().Start();
+  cluster::Pod asked;
+  for (int i = 0; i < gangs; ++i) {
+    Job job = MakeJob(number++, true);
+    job.group.min_member = members;
+    cluster::Pod like = job.pods.front();
+    whole(like);
+    job.pods.assign(static_cast<size_t>(members), like);
+    for (int j = 0; j < members; ++j) {
+      job.pods[static_cast<size_t>(j)].uid = cluster::PodUid(Uid(6, number * 1'000 + j));
+      job.pods[static_cast<size_t>(j)].key.name = like.key.name + "-" + std::to_string(j);
+    }
+    asked = job.pods.front();
+    stage.Add(std::move(job));
+  }
+  while (stage.ordered() < gangs) {
+    stage.loop().Poke();
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  Caller caller(stage, asked);
+  const auto begin = Clock::now();
+  for (int tenth = 0; tenth < 10 * seconds && tenth < static_cast<int>(running.size()); ++tenth) {
+    cluster::Pod& pod = running[static_cast<size_t>(tenth)];
+    pod.phase = cluster::PodPhase::kSucceeded;
+    pod.resource_version = 2;
+    stage.loop().Apply(pod);
+    std::this_thread::sleep_until(begin + milliseconds(100) * (tenth + 1));
+  }
+  Print("while room becomes free", caller.Stop());
+}
+
 }  // namespace
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
   using muster::bench::WaitingPods;
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
+  if (argc > 1 && std::string_view(argv[1]) == "--ordered-nodes") {  // that alone
+    muster::bench::OrderedNodes(5'000, 100, 64, 20);
+    return 0;
+  }
   const int nodes = smoke ? 50 : 1'000;
   const int64_t waiting = smoke ? 1'000 : 100'000;
   const int seconds = smoke ? 1 : 20;
@@ -397,5 +480,7 @@ int main(int argc, char** argv) {
   options.preemption = muster::engine::Preemption::kLowerPriority;
   WaitingPods("with preemption", options, nodes, waiting, seconds);
   muster::bench::GoAndComeBack(smoke ? 200 : 5'000, 4);
+  smoke ? muster::bench::OrderedNodes(50, 4, 8, 1)
+        : muster::bench::OrderedNodes(5'000, 100, 64, 20);
   return 0;
 }
