@@ -28,7 +28,7 @@ struct ExtenderSettings {
   cluster::Duration http_timeout = cluster::Seconds(60);
   int64_t max_header_bytes = int64_t{16} << 10U;
   int64_t max_body_bytes = int64_t{32} << 20U;
-  int64_t max_buffered_bytes = int64_t{512} << 20U;  // bodies of all connections together
+  int64_t max_buffered_bytes = int64_t{128} << 20U;  // what calls keep, of all connections
   int64_t max_connections = 4096;
   cluster::Duration header_timeout = cluster::Seconds(2);
   cluster::Duration body_timeout = cluster::Seconds(10);

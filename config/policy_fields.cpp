@@ -304,7 +304,10 @@ void VisitLimits(Policy* policy, FieldVisitor* visitor) {
                        "20 KiB each."},
                       {kKiB, kGiB}, &extender->max_body_bytes);
         visitor->Size(
-            {"bufferedBodies", "Bodies of all calls that are still being received, together."},
+            {"bufferedBodies",
+             "What all calls keep together: bodies, headers, answers that are not taken, 4 KiB "
+             "for\n"
+             "each call. One address may keep half of it. Less than twice `body` counts as that."},
             {kKiB, 64 * kGiB}, &extender->max_buffered_bytes);
         visitor->Whole({"connections", "Open connections, including idle ones."}, {1, 1'000'000},
                        &extender->max_connections);

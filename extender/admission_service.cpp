@@ -13,7 +13,7 @@ using kube::TakenPods;
 constexpr std::chrono::milliseconds kLastReviews{1'000};
 // Whoever reaches the port may ask, so it gets less than kube-scheduler's.
 constexpr std::size_t kMostConnections = 256;
-constexpr std::size_t kMostBuffered = std::size_t{64} << 20U;
+constexpr std::size_t kMostBuffered = std::size_t{32} << 20U;  // of calls, and of connections
 constexpr std::size_t kWorkers = 2;
 
 http::ServerOptions OptionsOf(const http::HostPort& listen,
@@ -24,6 +24,7 @@ http::ServerOptions OptionsOf(const http::HostPort& listen,
   options.port = listen.port;
   options.max_connections = kMostConnections;
   options.max_buffered_bytes = kMostBuffered;
+  options.max_connection_bytes = kMostBuffered;
   options.workers = kWorkers;
   options.tls.emplace();
   options.tls->held = std::move(held);

@@ -57,7 +57,7 @@ Status ApiCluster::Start() {
       kube::PodWriterOptions{}, seed);
   MakeReports();
   reviewer_ = std::make_unique<kube::AccessReviewer>(
-      kube::AccessReviewer::Ports{.api = *api_, .now = [] { return kube::ReadClocks().steady; }},
+      kube::AccessReviewer::Ports{.api = *api_, .now = [] { return kube::ReadClocks(); }},
       kube::AccessReviewer::Options{});
   MakeStores();
   MakeAdmission();

@@ -15,7 +15,7 @@ bool CallerTurns::Start() {
 }
 
 void CallerTurns::Stop() {
-  std::vector<std::deque<Waiting>> dropped;
+  std::vector<std::deque<Job>> dropped;
   {
     const cluster::MutexLock lock(mu_);
     stopping_ = true;
@@ -29,16 +29,12 @@ void CallerTurns::Stop() {
   threads_.clear();
 }
 
-bool CallerTurns::Add(const std::string& caller, std::size_t bytes, Job job) {
+bool CallerTurns::Add(const std::string& caller, Job job) {
   const cluster::MutexLock lock(mu_);
   if (stopping_ || waiting_ >= limits_.waiting_all) return false;
-  if (bytes > limits_.bytes_each || bytes_ + bytes > limits_.bytes_all) return false;
   Caller& of = callers_[caller];
-  if (of.waiting.size() >= limits_.waiting_each || of.bytes + bytes > limits_.bytes_each)
-    return false;
-  of.waiting.push_back({std::move(job), bytes});
-  of.bytes += bytes;
-  bytes_ += bytes;
+  if (of.waiting.size() >= limits_.waiting_each) return false;
+  of.waiting.push_back(std::move(job));
   ++waiting_;
   Queue(caller, of);
   return true;
@@ -54,7 +50,7 @@ void CallerTurns::Queue(const std::string& name, Caller& caller) {
 void CallerTurns::Work() {
   while (true) {
     std::string name;
-    Waiting next;
+    Job job;
     {
       const cluster::MutexLock lock(mu_);
       while (!stopping_ && line_.empty()) more_.Wait(mu_);
@@ -63,19 +59,17 @@ void CallerTurns::Work() {
       line_.pop_front();
       Caller& caller = callers_.at(name);
       caller.in_line = false;
-      next = std::move(caller.waiting.front());
+      job = std::move(caller.waiting.front());
       caller.waiting.pop_front();
       --waiting_;
       ++caller.running;
       Queue(name, caller);
     }
-    next.job();
-    next.job = nullptr;
+    job();
+    job = nullptr;
     const cluster::MutexLock lock(mu_);
     Caller& caller = callers_.at(name);
     --caller.running;
-    caller.bytes -= next.bytes;
-    bytes_ -= next.bytes;
     Queue(name, caller);
     if (caller.running == 0 && caller.waiting.empty()) callers_.erase(name);
   }

@@ -29,9 +29,6 @@ class CallerTurns {
     std::size_t each = 1;             // of them, for one caller
     std::size_t waiting_each = 64;    // of one caller
     std::size_t waiting_all = 1'024;  // of all
-    // The same in bytes that the jobs keep.
-    std::size_t bytes_each = std::size_t{40} << 20U;
-    std::size_t bytes_all = std::size_t{160} << 20U;
   };
   // Must not throw.
   using Job = std::function<void()>;
@@ -45,17 +42,12 @@ class CallerTurns {
   bool Start();
   // Jobs that wait are dropped, those that run are waited for. Idempotent.
   void Stop();
-  // The job keeps so many bytes until it is over. False: it is not taken.
-  bool Add(const std::string& caller, std::size_t bytes, Job job);
+  // False: it is not taken.
+  bool Add(const std::string& caller, Job job);
 
  private:
-  struct Waiting {
-    Job job;
-    std::size_t bytes = 0;
-  };
   struct Caller {
-    std::deque<Waiting> waiting;
-    std::size_t bytes = 0;  // of those that wait and those that run
+    std::deque<Job> waiting;
     std::size_t running = 0;
     bool in_line = false;
   };
@@ -70,7 +62,6 @@ class CallerTurns {
   std::map<std::string, Caller> callers_ MUSTER_GUARDED_BY(mu_);
   std::deque<std::string> line_ MUSTER_GUARDED_BY(mu_);
   std::size_t waiting_ MUSTER_GUARDED_BY(mu_) = 0;
-  std::size_t bytes_ MUSTER_GUARDED_BY(mu_) = 0;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   std::vector<std::thread> threads_;  // Start and Stop
 };

@@ -1,5 +1,6 @@
 #include "http/channel.hpp"
 
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <string_view>
+#include <utility>
 
 #include "http/server_tls.hpp"
 
@@ -61,11 +63,63 @@ struct SslFree {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
 
+// OpenSSL takes, and fills, as much memory as a ClientHello says that it is long, up to 175 KB for
+// nine bytes of a caller. This looks at what is read before OpenSSL does, until it knows that
+// length (RFC 8446, 4 and 5.1: records of 5 bytes and their payload; a message of 4 bytes and its
+// body).
+class HelloGuard {
+ public:
+  explicit HelloGuard(BIO* reads) {
+    BIO_set_callback_arg(reads, static_cast<char*>(static_cast<void*>(this)));
+    BIO_set_callback_ex(reads, &OnRead);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16 * 1024;
+  static constexpr std::size_t kRecordHead = 5;
+  static constexpr std::size_t kMessageHead = 4;
+  static constexpr unsigned char kHandshake = 22;
+
+  static long OnRead(BIO* reads, int what, const char* data, std::size_t /*size*/, int /*argi*/,
+                     long /*argl*/, int result, std::size_t* got) {
+    if (what != (BIO_CB_READ | BIO_CB_RETURN) || result <= 0 || got == nullptr) return result;
+    void* self = BIO_get_callback_arg(reads);
+    for (std::size_t i = 0; i < *got; ++i) {
+      if (!static_cast<HelloGuard*>(self)->Take(static_cast<unsigned char>(data[i]))) return 0;
+    }
+    return result;
+  }
+
+  // False: it is too long.
+  bool Take(unsigned char byte) {
+    if (known_) return true;
+    if (left_ == 0) {
+      if (head_ == 0) known_ = byte != kHandshake;  // OpenSSL knows what to say to that
+      if (head_ >= 3) record_ = record_ << 8U | byte;
+      if (++head_ < kRecordHead) return true;
+      left_ = std::exchange(record_, 0);
+      head_ = 0;
+      return true;
+    }
+    --left_;
+    if (message_ > 0) length_ = length_ << 8U | byte;
+    known_ = ++message_ == kMessageHead;
+    return length_ <= kMost;
+  }
+
+  bool known_ = false;
+  std::size_t head_ = 0;     // bytes of the record's head
+  std::size_t record_ = 0;   // its length, so far
+  std::size_t left_ = 0;     // of its payload
+  std::size_t message_ = 0;  // bytes of the message's head
+  std::size_t length_ = 0;   // of the message, so far
+};
+
 // SIGPIPE: OpenSSL writes without MSG_NOSIGNAL, so the server ignores that signal process-wide
 // (Server::Start).
 class TlsChannel final : public Channel {
  public:
-  TlsChannel(int fd, SSL* ssl) : fd_(fd), ssl_(ssl) {}
+  TlsChannel(int fd, SSL* ssl) : fd_(fd), ssl_(ssl), guard_(SSL_get_rbio(ssl)) {}
   ~TlsChannel() override {
     ssl_.reset();
     ::close(fd_);
@@ -76,7 +130,10 @@ class TlsChannel final : public Channel {
   IoResult Handshake() override {
     ERR_clear_error();
     const int result = SSL_accept(ssl_.get());
-    if (result == 1) return {IoState::kDone, 0};
+    if (result == 1) {
+      BIO_set_callback_ex(SSL_get_rbio(ssl_.get()), nullptr);
+      return {IoState::kDone, 0};
+    }
     const IoResult failure = Failure(result);
     if (failure.state == IoState::kFailed) AnswerPlainHttp();
     return failure;
@@ -145,6 +202,7 @@ class TlsChannel final : public Channel {
 
   const int fd_;
   std::unique_ptr<SSL, SslFree> ssl_;
+  HelloGuard guard_;     // until the handshake is complete
   bool broken_ = false;  // after a fatal error OpenSSL forbids SSL_shutdown
 };
 

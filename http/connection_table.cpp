@@ -21,10 +21,13 @@ bool BytesWait(int fd) {
 
 }  // namespace
 
-ConnectionTable::Id ConnectionTable::Add(std::unique_ptr<ServerConnection> connection) {
+ConnectionTable::Id ConnectionTable::Add(std::unique_ptr<ServerConnection> connection,
+                                         std::string peer) {
   const cluster::MutexLock lock(mu_);
   const Id id = next_id_++;
-  entries_[id].connection = std::move(connection);
+  Entry& entry = entries_[id];
+  entry.connection = std::move(connection);
+  entry.peer = std::move(peer);
   return id;
 }
 
@@ -58,7 +61,8 @@ void ConnectionTable::Park(Id id, Interest interest) {
   Entry& entry = found->second;
   entry.parked = true;
   entry.deadline = entry.connection->deadline();
-  entry.waits = interest == Interest::kReadable ? ++last_park_ : 0;
+  const bool waits = interest == Interest::kReadable || interest == Interest::kWritable;
+  entry.waits = waits ? ++last_park_ : 0;
   entry.rest = entry.connection->rest();
   Arm(id, entry, std::exchange(entry.woken, false) ? Interest::kNow : interest);
 }
@@ -128,14 +132,15 @@ void ConnectionTable::Remove(Id id) {
 }
 
 std::map<ConnectionTable::Id, ConnectionTable::Entry>::iterator ConnectionTable::LongestWaiting(
-    ServerConnection::Rest rest) {
+    ServerConnection::Rest rest, const std::string* peer) {
   auto longest = entries_.end();
   int heard = 0;
   for (auto at = entries_.begin(); at != entries_.end() && heard < kMostHeard; ++at) {
     const Entry& entry = at->second;
     if (!entry.parked || entry.woken || entry.waits == 0 || entry.rest != rest) continue;
+    if (peer != nullptr && entry.peer != *peer) continue;
     if (longest != entries_.end() && entry.waits > longest->second.waits) continue;
-    if (BytesWait(entry.connection->fd())) {
+    if (rest != ServerConnection::Rest::kUnread && BytesWait(entry.connection->fd())) {
       ++heard;
     } else {
       longest = at;
@@ -144,12 +149,16 @@ std::map<ConnectionTable::Id, ConnectionTable::Entry>::iterator ConnectionTable:
   return longest;
 }
 
-bool ConnectionTable::RemoveWaiting() {
+bool ConnectionTable::RemoveWaiting(const std::string* peer) {
   std::unique_ptr<ServerConnection> closing;
   {
     const cluster::MutexLock lock(mu_);
-    auto longest = LongestWaiting(ServerConnection::Rest::kNothing);
-    if (longest == entries_.end()) longest = LongestWaiting(ServerConnection::Rest::kPart);
+    auto longest = entries_.end();
+    for (const auto rest : {ServerConnection::Rest::kNothing, ServerConnection::Rest::kPart,
+                            ServerConnection::Rest::kUnread}) {
+      longest = LongestWaiting(rest, peer);
+      if (longest != entries_.end()) break;
+    }
     if (longest == entries_.end()) return false;
     closing = std::move(longest->second.connection);
     entries_.erase(longest);

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cluster/mutex.hpp"
@@ -46,7 +47,7 @@ class ConnectionTable {
   explicit ConnectionTable(int epoll_fd) : epoll_fd_(epoll_fd) {}
 
   // The caller owns it; follow with Park or Remove.
-  Id Add(std::unique_ptr<ServerConnection> connection);
+  Id Add(std::unique_ptr<ServerConnection> connection, std::string peer);
   void Park(Id id, Interest interest);
   Claimed Claim(Id id);
   // Claims it, or, when another thread owns it, sees to it that it is advanced after its next Park.
@@ -58,10 +59,11 @@ class ConnectionTable {
   std::vector<Claimed> ClaimExpired(SteadyTime now);
   // Closes an owned connection.
   void Remove(Id id);
-  // Closes the connection that has waited for its caller's bytes for longest: of those that lose
-  // nothing, else of those whose request has come in part. Not one whose bytes are there; after
-  // some of those it looks no further. False: there is none.
-  bool RemoveWaiting();
+  // Closes the connection that has waited for its caller for longest: of those that lose nothing,
+  // else of those whose request has come in part, else of those whose caller takes no answer. Not
+  // one whose bytes are there; after some of those it looks no further. `peer`: of that address;
+  // null: of any. False: there is none.
+  bool RemoveWaiting(const std::string* peer);
   // Closes every parked connection.
   void RemoveParked();
   // Gives every parked connection an event at once.
@@ -74,17 +76,19 @@ class ConnectionTable {
  private:
   struct Entry {
     std::unique_ptr<ServerConnection> connection;
+    std::string peer;
     bool parked = false;
     bool woken = false;  // while owned
     bool in_epoll = false;
     SteadyTime deadline;      // of a parked one: owned ones are not looked at
-    std::uint64_t waits = 0;  // since which Park it waits for bytes; 0: it does not
+    std::uint64_t waits = 0;  // since which Park it waits for its caller; 0: it does not
     ServerConnection::Rest rest = ServerConnection::Rest::kAnswer;
   };
 
   void Arm(Id id, Entry& entry, Interest interest) MUSTER_REQUIRES(mu_);
   // Of those with that rest; end: there is none.
-  std::map<Id, Entry>::iterator LongestWaiting(ServerConnection::Rest rest) MUSTER_REQUIRES(mu_);
+  std::map<Id, Entry>::iterator LongestWaiting(ServerConnection::Rest rest, const std::string* peer)
+      MUSTER_REQUIRES(mu_);
 
   const int epoll_fd_;
   mutable cluster::Mutex mu_;

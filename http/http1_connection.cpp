@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "http/http2_connection.hpp"
+#include "http/kept_bytes.hpp"
 #include "http/message_text.hpp"
 #include "http/server_tls.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLingerBytesPerStep = 4 * 1024 * 1024;
 constexpr std::size_t kReserveAtOnce = 256 * 1024;  // a longer body grows as it arrives
-constexpr std::size_t kKeepCapacity = 16 * 1024;    // of buffers on an idle connection
+constexpr std::size_t kKeepCapacity = 1024;         // of buffers on an idle connection
 
 // An idle connection should cost little, whatever was sent over it before.
 void Shrink(std::string& buffer) {
@@ -25,16 +26,16 @@ void Shrink(std::string& buffer) {
 }  // namespace
 
 Http1Connection::Http1Connection(std::unique_ptr<Channel> channel, std::string peer,
-                                 ServerShared& shared, SteadyTime now)
+                                 ServerShared& shared, SteadyTime now, MemoryLedger::Kept place)
     : channel_(std::move(channel)),
       shared_(shared),
       limits_(HeadLimitsOf(shared.options)),
+      place_(std::move(place)),
+      kept_(shared.calls.Of(peer)),
       state_(shared.tls != nullptr ? State::kHandshake : State::kHead),
       deadline_(now + shared.options.first_byte_timeout),
       caller_{std::move(peer), "", {}, false, false},
       scanner_(limits_) {}
-
-Http1Connection::~Http1Connection() { ReleaseBuffered(); }
 
 Http1Connection::Next Http1Connection::Advance(SteadyTime now, Scratch scratch) {
   while (true) {
@@ -102,12 +103,15 @@ bool Http1Connection::StepHandshake(SteadyTime now) {
   caller_.client_organisations = channel_->PeerOrganisations();
   caller_.tls = true;
   deadline_ = now + shared_.options.first_byte_timeout;
-  state_ = channel_->Protocol() == kAlpnHttp2 ? State::kSucceeded : State::kHead;
+  const bool http2 = channel_->Protocol() == kAlpnHttp2;
+  state_ = http2 ? State::kSucceeded : State::kHead;
+  place_.Set(http2 ? Http2Bytes(0) : kTlsBytes);  // less than before
   return true;
 }
 
 std::unique_ptr<ServerConnection> Http1Connection::Successor(SteadyTime now) {
-  return std::make_unique<Http2Connection>(std::move(channel_), std::move(caller_), shared_, now);
+  return std::make_unique<Http2Connection>(std::move(channel_), std::move(caller_), shared_, now,
+                                           std::move(place_));
 }
 
 bool Http1Connection::StepHead(SteadyTime now, Scratch scratch) {
@@ -123,10 +127,13 @@ bool Http1Connection::StepHead(SteadyTime now, Scratch scratch) {
         break;
     }
   }
-  const IoResult result = channel_->Read(scratch.data, scratch.size);
+  // A head that is longer is refused; what is behind one may stay in the socket.
+  const std::size_t most = limits_.max_bytes + 1 - std::min(limits_.max_bytes, in_.size());
+  const IoResult result = channel_->Read(scratch.data, std::min(scratch.size, most));
   if (result.state == IoState::kDone) {
     if (in_.empty()) deadline_ = now + shared_.options.header_timeout;
     in_.append(scratch.data, result.bytes);
+    CountRequest(now);
     return true;
   }
   const bool waited_for = !asked_ && shared_.patient;
@@ -147,11 +154,13 @@ bool Http1Connection::FinishHead(SteadyTime now) {
     return true;
   }
   head_ = std::get<RequestHead>(std::move(parsed));
+  head_bytes_ = KeptBytes(head_);
   if (caller_.stranger) {
     ++shared_.refused_client;
     Refuse(StrangerRefused(), now);
     return true;
   }
+  if (!CountRequest(now)) return true;
   deadline_ = now + shared_.options.body_timeout;
   state_ = State::kBody;
   if (head_.expect_continue && head_.content_length > in_.size()) SendContinue();
@@ -172,14 +181,9 @@ bool Http1Connection::StepBody(SteadyTime now, Scratch scratch) {
     if (result.state != IoState::kDone) return Wait(result.state);
     arrived = {scratch.data, result.bytes};
   }
-  if (!CountBuffered(arrived.size())) {
-    ++shared_.refused_full;
-    Refuse(TooMuchKept(), now);
-    return true;
-  }
   body_.append(arrived);
   if (!in_.empty()) in_.erase(0, arrived.size());
-  if (body_.size() == wanted) state_ = State::kReady;
+  if (CountRequest(now) && body_.size() == wanted) state_ = State::kReady;
   return true;
 }
 
@@ -194,10 +198,12 @@ IncomingRequest Http1Connection::TakeRequest() {
   ++shared_.requests;
   keep_alive_ = head_.keep_alive;
   to_head_ = head_.method == "HEAD";
-  IncomingRequest request{std::move(head_), std::move(body_), caller_};
-  head_ = {};
-  body_.clear();
-  ReleaseBuffered();
+  IncomingRequest request{
+      .head = std::exchange(head_, {}),
+      .body = std::exchange(body_, {}),
+      .caller = caller_,
+      .kept = kept_.Split(kept_.bytes() - std::min(kept_.bytes(), KeptBytes(in_)))};
+  head_bytes_ = 0;
   deadline_ = SteadyTime::max();
   state_ = State::kHandling;
   return request;
@@ -216,20 +222,18 @@ bool Http1Connection::StepHandling(SteadyTime now) {
   return true;
 }
 
-bool Http1Connection::CountBuffered(std::size_t bytes) {
-  if (bytes == 0) return true;
-  counted_ += bytes;
-  return shared_.buffered_bytes.fetch_add(bytes) + bytes <= shared_.options.max_buffered_bytes;
-}
-
-void Http1Connection::ReleaseBuffered() {
-  shared_.buffered_bytes -= counted_;
-  counted_ = 0;
+bool Http1Connection::CountRequest(SteadyTime now) {
+  if (kept_.Set(kCallBytes + KeptBytes(in_) + head_bytes_ + KeptBytes(body_))) return true;
+  ++shared_.refused_full;
+  Refuse(TooMuchKept(), now);
+  return false;
 }
 
 void Http1Connection::Send(std::string bytes, bool close, SteadyTime now) {
   out_ = std::move(bytes);
   out_sent_ = 0;
+  // Counted also where it does not fit: that matters only once it does not go out.
+  fits_ = kept_.Set(KeptBytes(in_) + KeptBytes(out_)) || out_.size() <= kSmallAnswer;
   close_after_ = close;
   deadline_ = now + shared_.options.write_timeout;
   state_ = State::kWriting;
@@ -237,7 +241,9 @@ void Http1Connection::Send(std::string bytes, bool close, SteadyTime now) {
 
 void Http1Connection::Refuse(const Refusal& refusal, SteadyTime now) {
   std::string().swap(body_);
-  ReleaseBuffered();
+  head_ = {};
+  head_bytes_ = 0;
+  std::string().swap(in_);
   unread_input_ = true;
   Send(FormatRefusal(refusal), true, now);
 }
@@ -247,7 +253,7 @@ bool Http1Connection::StepWriting(SteadyTime now) {
     const IoResult result = channel_->Write(out_.data() + out_sent_, out_.size() - out_sent_);
     if (result.state != IoState::kDone) {
       // Answers that nobody takes must not pile up either.
-      if (counted_ == 0 && !CountBuffered(out_.size())) {
+      if (!fits_) {
         ++shared_.refused_full;
         return Close();
       }
@@ -255,7 +261,6 @@ bool Http1Connection::StepWriting(SteadyTime now) {
     }
     out_sent_ += result.bytes;
   }
-  ReleaseBuffered();
   if (!close_after_) {
     BeginHead(now);
     return true;
@@ -264,6 +269,7 @@ bool Http1Connection::StepWriting(SteadyTime now) {
   if (shared_.draining && !unread_input_ && in_.empty()) return Close();
   std::string().swap(out_);
   std::string().swap(in_);
+  kept_.Release();
   deadline_ = now + kLingerTime;
   state_ = State::kLingering;
   return true;
@@ -273,6 +279,11 @@ void Http1Connection::BeginHead(SteadyTime now) {
   out_.clear();
   Shrink(out_);
   Shrink(in_);
+  if (in_.empty()) {
+    kept_.Release();
+  } else if (!CountRequest(now)) {
+    return;
+  }
   const ServerOptions& options = shared_.options;
   deadline_ = now + (in_.empty() ? options.idle_timeout : options.header_timeout);
   state_ = State::kHead;

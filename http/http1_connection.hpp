@@ -24,9 +24,10 @@ namespace muster::http {
 
 class Http1Connection final : public ServerConnection {
  public:
+  // `place`: what is kept for the connection as such.
   Http1Connection(std::unique_ptr<Channel> channel, std::string peer, ServerShared& shared,
-                  SteadyTime now);
-  ~Http1Connection() override;
+                  SteadyTime now, MemoryLedger::Kept place);
+  ~Http1Connection() override = default;
   Http1Connection(const Http1Connection&) = delete;
   Http1Connection& operator=(const Http1Connection&) = delete;
 
@@ -43,6 +44,7 @@ class Http1Connection final : public ServerConnection {
   Rest rest() const override {
     if (state_ == State::kHandshake || (state_ == State::kHead && in_.empty()))
       return Rest::kNothing;
+    if (state_ == State::kWriting) return Rest::kUnread;
     return state_ == State::kHead || state_ == State::kBody ? Rest::kPart : Rest::kAnswer;
   }
   int fd() const override { return channel_->fd(); }
@@ -73,15 +75,17 @@ class Http1Connection final : public ServerConnection {
   void Send(std::string bytes, bool close, SteadyTime now);
   void BeginHead(SteadyTime now);
   void SendContinue();
-  // Counts bytes kept for this connection against max_buffered_bytes; false when that is exceeded.
-  bool CountBuffered(std::size_t bytes);
-  void ReleaseBuffered();
+  // Counts what the request that is coming keeps; false, with an answer that says so, when it is
+  // too much.
+  bool CountRequest(SteadyTime now);
   bool Wait(IoState state);
   bool Close();
 
   std::unique_ptr<Channel> channel_;  // null after Successor
   ServerShared& shared_;
   const HeadLimits limits_;
+  MemoryLedger::Kept place_;
+  MemoryLedger::Kept kept_;  // for what is in the buffers
   const std::shared_ptr<AnswerBox> answers_ = std::make_shared<AnswerBox>();
 
   State state_;
@@ -92,15 +96,16 @@ class Http1Connection final : public ServerConnection {
   std::string in_;      // received, not yet consumed
   bool asked_ = false;  // a head has come
   HeadScanner scanner_;
-  RequestHead head_;           // of the request that is coming
-  bool keep_alive_ = true;     // its sender's wish, while it is handled
-  bool to_head_ = false;       // it was HEAD
-  std::string body_;           // so far
-  std::size_t counted_ = 0;    // bytes of body_ or out_ counted in shared_.buffered_bytes
-  std::string out_;            // answer
-  std::size_t out_sent_ = 0;   // bytes of it that are out
-  bool close_after_ = false;   // the answer in out_ is the last
-  bool unread_input_ = false;  // the caller may still be sending
+  RequestHead head_;            // of the request that is coming
+  std::size_t head_bytes_ = 0;  // that it keeps
+  bool keep_alive_ = true;      // its sender's wish, while it is handled
+  bool to_head_ = false;        // it was HEAD
+  std::string body_;            // so far
+  std::string out_;             // answer
+  std::size_t out_sent_ = 0;    // bytes of it that are out
+  bool fits_ = true;            // it may be kept until it is taken
+  bool close_after_ = false;    // the answer in out_ is the last
+  bool unread_input_ = false;   // the caller may still be sending
 };
 
 }  // namespace muster::http

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "cluster/check.hpp"
+#include "http/kept_bytes.hpp"
 
 namespace muster::http {
 namespace {
 
 constexpr std::size_t kWriteAtOnce = 16 * 1024;  // a TLS record
 constexpr std::size_t kReadsInARow = 16;         // before others get the worker
-// An answer of this size goes out whatever else is kept: reset, a Bind would seem to have failed.
-constexpr std::size_t kSmallAnswer = 16 * 1024;
+constexpr std::size_t kRefusedAtMost = 1'000;    // streams, while nothing goes out
 
 Http2Session::Limits SessionLimits(const ServerOptions& options) {
   return {.max_streams = static_cast<std::uint32_t>(options.max_streams),
@@ -36,18 +36,16 @@ std::variant<RequestHead, Refusal> ReadHead(std::string_view text, const HeadLim
 }  // namespace
 
 Http2Connection::Http2Connection(std::unique_ptr<Channel> channel, Caller caller,
-                                 ServerShared& shared, SteadyTime now)
+                                 ServerShared& shared, SteadyTime now, MemoryLedger::Kept place)
     : channel_(std::move(channel)),
       caller_(std::move(caller)),
       shared_(shared),
       limits_(HeadLimitsOf(shared.options)),
+      place_(std::move(place)),
+      nothing_(shared.calls.Of(caller_.peer)),
       session_(SessionLimits(shared.options), *this),
       now_(now),
       idle_until_(now + shared.options.first_byte_timeout) {}
-
-Http2Connection::~Http2Connection() {
-  for (auto& [stream, open] : streams_) Uncount(open);
-}
 
 // 1. Answers that came. 2. Out with everything. 3. A request for the caller of this. 4. In with
 // what has come, and again. 5. When it is to end: no more after what has come by now.
@@ -92,7 +90,8 @@ ServerConnection::Next Http2Connection::Expire(SteadyTime now, Scratch scratch) 
 }
 
 ServerConnection::Rest Http2Connection::rest() const {
-  if (lingering_ || handling_ > 0 || out_.size() != out_sent_) return Rest::kAnswer;
+  if (lingering_ || handling_ > 0) return Rest::kAnswer;
+  if (out_.size() != out_sent_) return Rest::kUnread;
   if (streams_.empty()) return Rest::kNothing;
   const bool part = std::all_of(streams_.begin(), streams_.end(), [](const auto& entry) {
     return entry.second.phase == Phase::kReceiving;
@@ -133,8 +132,11 @@ IncomingRequest Http2Connection::TakeRequest() {
   open.phase = Phase::kHandling;
   ++handling_;
   ++shared_.requests;
-  Uncount(open);
-  return {std::exchange(open.head, {}), std::exchange(open.body, {}), caller_, stream};
+  return {.head = std::exchange(open.head, {}),
+          .body = std::exchange(open.body, {}),
+          .caller = caller_,
+          .stream = stream,
+          .kept = open.kept.Split(open.kept.bytes() - kStreamBytes)};
 }
 
 std::unique_ptr<ServerConnection> Http2Connection::Successor(SteadyTime /*now*/) {
@@ -150,8 +152,10 @@ void Http2Connection::TakeAnswers() {
     if (found == streams_.end()) continue;  // reset meanwhile
     // Answers that nobody takes must not pile up.
     Open& open = found->second;
+    // A small one is in the price of the stream and goes out whatever else is kept: reset, a Bind
+    // would seem to have failed.
     const std::size_t size = answer.response.body.size();
-    if (!Count(open, size) && size > kSmallAnswer) {
+    if (size > kSmallAnswer && !open.kept.Set(kStreamBytes + size)) {
       ++shared_.refused_full;
       session_.Reset(answer.stream, Http2Session::Cause::kCancelled);
       continue;
@@ -171,9 +175,9 @@ void Http2Connection::Submit(Stream stream, Open& open, Response response) {
 
 void Http2Connection::RefuseStream(Stream stream, const Refusal& refusal) {
   Open& open = streams_.at(stream);
-  Uncount(open);
   open.head = {};
   std::string().swap(open.body);
+  open.kept.Set(kStreamBytes);
   Response response = ErrorResponse(refusal.status, refusal.message);
   if (refusal.status == 503) response.headers["Retry-After"] = "1";
   Submit(stream, open, std::move(response));
@@ -182,13 +186,20 @@ void Http2Connection::RefuseStream(Stream stream, const Refusal& refusal) {
 void Http2Connection::HeadBegan(Stream stream) {
   // Requests that were reset still wait for their answers.
   const std::size_t most = shared_.options.max_streams;
-  if (streams_.size() >= most || handling_ + ready_.size() >= most) {
+  MemoryLedger::Kept kept = nothing_.Another();
+  if (streams_.size() >= most || handling_ + ready_.size() >= most ||
+      !kept.Set(kStreamBytes + kCallBytes)) {
     ++shared_.refused_full;
     session_.Reset(stream, Http2Session::Cause::kRefused);
+    Remember();
+    // Refusals that the caller does not read must not pile up.
+    if (++refused_in_a_row_ > kRefusedAtMost) Close();
     return;
   }
   idle_until_ = SteadyTime::max();
-  SetDue(stream, streams_[stream], now_ + shared_.options.header_timeout);
+  Open& open = streams_[stream];
+  open.kept = std::move(kept);
+  SetDue(stream, open, now_ + shared_.options.header_timeout);
 }
 
 void Http2Connection::HeadCame(Stream stream, std::string_view head) {
@@ -206,12 +217,9 @@ void Http2Connection::HeadCame(Stream stream, std::string_view head) {
     RefuseStream(stream, StrangerRefused());
     return;
   }
-  if (!Count(open, head.size())) {
-    ++shared_.refused_full;
-    RefuseStream(stream, TooMuchKept());
-    return;
-  }
   open.head = std::get<RequestHead>(std::move(parsed));
+  open.head_bytes = KeptBytes(open.head);
+  if (!CountRequest(stream, open)) return;
   open.without_body = open.head.method == "HEAD";
   if (open.head.expect_continue) session_.Continue(stream);
   SetDue(stream, open, now_ + shared_.options.body_timeout);
@@ -227,12 +235,8 @@ void Http2Connection::BodyCame(Stream stream, std::string_view bytes) {
                                    std::to_string(limits_.max_body) + " bytes are accepted"});
     return;
   }
-  if (!Count(open, bytes.size())) {
-    ++shared_.refused_full;
-    RefuseStream(stream, TooMuchKept());
-    return;
-  }
   open.body.append(bytes);
+  CountRequest(stream, open);
 }
 
 void Http2Connection::Ended(Stream stream) {
@@ -252,15 +256,18 @@ void Http2Connection::Closed(Stream stream) {
   if (found->second.phase == Phase::kReady) {
     ready_.erase(std::find(ready_.begin(), ready_.end(), stream));
   }
-  Uncount(found->second);
   streams_.erase(found);
+  Remember();
   if (idle()) idle_until_ = now_ + shared_.options.idle_timeout;
 }
 
 bool Http2Connection::Flush() {
   while (true) {
     if (out_.empty()) session_.Pull(out_, kWriteAtOnce);
-    if (out_.empty()) return true;
+    if (out_.empty()) {
+      std::string().swap(out_);  // an idle connection should cost little
+      return true;
+    }
     if (blocked_until_ == SteadyTime::max()) blocked_until_ = now_ + shared_.options.write_timeout;
     while (out_sent_ < out_.size()) {
       const IoResult result = channel_->Write(out_.data() + out_sent_, out_.size() - out_sent_);
@@ -273,6 +280,7 @@ bool Http2Connection::Flush() {
     }
     out_.clear();
     out_sent_ = 0;
+    refused_in_a_row_ = 0;
     blocked_until_ = SteadyTime::max();
   }
 }
@@ -301,18 +309,19 @@ void Http2Connection::SetDue(Stream stream, Open& open, SteadyTime due) {
   if (due != SteadyTime::max()) due_.emplace(due, stream);
 }
 
-bool Http2Connection::Count(Open& open, std::size_t bytes) {
-  open.counted += bytes;
-  if (shared_.buffered_bytes.fetch_add(bytes) + bytes <= shared_.options.max_buffered_bytes) {
-    return true;
-  }
-  Uncount(open);
-  return false;
+// Where that is too much the caller goes on with another connection.
+void Http2Connection::Remember() {
+  if (remembered_ >= shared_.options.max_streams) return;
+  ++remembered_;
+  if (!place_.Set(Http2Bytes(remembered_))) leaving_ = true;
 }
 
-void Http2Connection::Uncount(Open& open) {
-  shared_.buffered_bytes -= open.counted;
-  open.counted = 0;
+bool Http2Connection::CountRequest(Stream stream, Open& open) {
+  const std::size_t bytes = kStreamBytes + kCallBytes + open.head_bytes + KeptBytes(open.body);
+  if (open.kept.Set(bytes)) return true;
+  ++shared_.refused_full;
+  RefuseStream(stream, TooMuchKept());
+  return false;
 }
 
 ServerConnection::Next Http2Connection::Close() {

@@ -31,10 +31,10 @@ namespace muster::http {
 
 class Http2Connection final : public ServerConnection, private Http2Session::Events {
  public:
-  // After the handshake.
+  // After the handshake. `place`: what is kept for the connection as such.
   Http2Connection(std::unique_ptr<Channel> channel, Caller caller, ServerShared& shared,
-                  SteadyTime now);
-  ~Http2Connection() override;
+                  SteadyTime now, MemoryLedger::Kept place);
+  ~Http2Connection() override = default;
   Http2Connection(const Http2Connection&) = delete;
   Http2Connection& operator=(const Http2Connection&) = delete;
 
@@ -55,8 +55,9 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
     Phase phase = Phase::kReceiving;
     RequestHead head;
     std::string body;
-    bool without_body = false;  // the answer, to HEAD
-    std::size_t counted = 0;    // bytes of request or answer counted in shared_.buffered_bytes
+    bool without_body = false;   // the answer, to HEAD
+    MemoryLedger::Kept kept;     // for the stream, and its request until that is taken
+    std::size_t head_bytes = 0;  // that the head keeps
     SteadyTime due = SteadyTime::max();
   };
   using Stream = Http2Session::Stream;
@@ -77,10 +78,11 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
   Next Linger(Scratch scratch);
   void ExpireStreams();
   void SetDue(Stream stream, Open& open, SteadyTime due);
-  // False, with nothing of the stream counted any more, when all connections together keep too
+  // A stream has ended.
+  void Remember();
+  // Counts what the request on the stream keeps; false, with an answer that says so, when it is too
   // much.
-  bool Count(Open& open, std::size_t bytes);
-  void Uncount(Open& open);
+  bool CountRequest(Stream stream, Open& open);
   bool idle() const { return streams_.empty() && handling_ == 0; }
   Next Close();
 
@@ -88,6 +90,8 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
   const Caller caller_;
   ServerShared& shared_;
   const HeadLimits limits_;
+  MemoryLedger::Kept place_;
+  const MemoryLedger::Kept nothing_;  // of the caller's address: what streams begin with
   const std::shared_ptr<AnswerBox> answers_ = std::make_shared<AnswerBox>();
   Http2Session session_;
 
@@ -95,8 +99,10 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
   std::map<Stream, Open> streams_;
   std::set<std::pair<SteadyTime, Stream>> due_;  // streams with a time by which something must be
   std::deque<Stream> ready_;
-  std::size_t handling_ = 0;  // requests taken whose answers have not come, reset ones too
-  SteadyTime idle_until_;     // counts while idle()
+  std::size_t remembered_ = 0;        // streams that the session keeps after their end, at most
+  std::size_t refused_in_a_row_ = 0;  // streams, since all that there was to send has gone out
+  std::size_t handling_ = 0;          // requests taken whose answers have not come, reset ones too
+  SteadyTime idle_until_;             // counts while idle()
 
   std::string out_;  // pulled from the session, not yet taken by the socket
   std::size_t out_sent_ = 0;

@@ -77,7 +77,7 @@ struct Http2Session::Callbacks {
   static int FrameReceived(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user) {
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     Http2Session& self = Of(user);
-    if (IsRequest(frame)) self.events_.HeadCame(frame->hd.stream_id, self.HeadText());
+    if (IsRequest(frame)) self.events_.HeadCame(frame->hd.stream_id, self.TakeHeadText());
     if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) self.events_.Ended(frame->hd.stream_id);
     return 0;
   }
@@ -181,9 +181,11 @@ void Http2Session::AddField(std::string_view name, std::string_view value) {
 }
 
 // The end of a body is marked in HTTP/2, so its length need not be said.
-std::string Http2Session::HeadText() const {
-  return method_ + " " + target_ + " HTTP/1.1\r\n" + fields_ +
-         (has_length_ ? "" : "content-length: 0\r\n") + "\r\n";
+std::string Http2Session::TakeHeadText() {
+  std::string text = std::exchange(method_, {}) + " " + std::exchange(target_, {}) +
+                     " HTTP/1.1\r\n" + std::exchange(fields_, {}) +
+                     (has_length_ ? "" : "content-length: 0\r\n") + "\r\n";
+  return text;
 }
 
 void Http2Session::Receive(std::string_view bytes) {

@@ -42,7 +42,7 @@ class Http2Session {
   };
 
   struct Limits {
-    std::uint32_t max_streams = 1024;        // open at a time
+    std::uint32_t max_streams = 100;         // open at a time
     std::size_t max_head = 16 * 1024;        // bytes of the text
     std::uint32_t window = 4 * 1024 * 1024;  // bytes of a body that may come unasked
   };
@@ -88,7 +88,7 @@ class Http2Session {
   // False when it is far too much.
   bool TakeField(std::string_view name, std::string_view value);
   void AddField(std::string_view name, std::string_view value);
-  std::string HeadText() const;
+  std::string TakeHeadText();  // and keeps nothing of it
 
   const Limits limits_;
   Events& events_;

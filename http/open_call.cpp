@@ -5,11 +5,12 @@
 namespace muster::http {
 
 OpenCall::OpenCall(std::shared_ptr<OpenCalls> open_calls, ConnectionTable::Id connection,
-                   std::shared_ptr<AnswerBox> box, std::int32_t stream)
+                   std::shared_ptr<AnswerBox> box, IncomingRequest& request)
     : open_calls_(std::move(open_calls)),
       connection_(connection),
       box_(std::move(box)),
-      stream_(stream) {
+      stream_(request.stream),
+      kept_(std::move(request.kept)) {
   ++open_calls_->open;
 }
 
@@ -23,6 +24,7 @@ void OpenCall::Answer(Response response) {
     left = state_ == State::kLeft;
     box_->Put({stream_, std::move(response)});
     state_ = State::kAnswered;
+    kept_.Release();
   }
   --open_calls_->open;
   if (left) open_calls_->table.Nudge(connection_);

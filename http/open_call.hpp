@@ -29,7 +29,7 @@ struct OpenCalls {
 class OpenCall {
  public:
   OpenCall(std::shared_ptr<OpenCalls> open_calls, ConnectionTable::Id connection,
-           std::shared_ptr<AnswerBox> box, std::int32_t stream);
+           std::shared_ptr<AnswerBox> box, IncomingRequest& request);
   ~OpenCall();
   OpenCall(const OpenCall&) = delete;
   OpenCall& operator=(const OpenCall&) = delete;
@@ -50,6 +50,8 @@ class OpenCall {
 
   cluster::Mutex mu_;
   State state_ MUSTER_GUARDED_BY(mu_) = State::kRunning;
+  // For the request, wherever it is: also when its caller has gone.
+  MemoryLedger::Kept kept_ MUSTER_GUARDED_BY(mu_);
 };
 
 }  // namespace muster::http

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "http/allocator.hpp"
 #include "http/message_text.hpp"
 #include "http/server_impl.hpp"
 
@@ -31,6 +32,11 @@ void WarmUpLibrary() { FormatAnswer({}, {}); }
 
 }  // namespace
 
+ServerShared::ServerShared(ServerOptions server_options)
+    : options(std::move(server_options)),
+      connections(options.max_connection_bytes),
+      calls(options.max_buffered_bytes) {}
+
 Server::Impl::Impl(ServerOptions options)
     : shared_(std::move(options)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -46,15 +52,14 @@ void Server::Impl::HandleInTurn(const std::string& method, const std::string& pa
   takes_turns_ = true;
   Handle(method, path,
          [this, handler = std::move(handler)](const Request& request, const Done& done) {
-           const bool taken =
-               turns_.Add(request.peer, request.body.size(), [this, &handler, request, done] {
-                 try {
-                   done(handler(request));
-                 } catch (...) {
-                   ++shared_.handler_exceptions;
-                   done(ErrorResponse(500, "internal error"));
-                 }
-               });
+           const bool taken = turns_.Add(request.peer, [this, &handler, request, done] {
+             try {
+               done(handler(request));
+             } catch (...) {
+               ++shared_.handler_exceptions;
+               done(ErrorResponse(500, "internal error"));
+             }
+           });
            if (taken) return;
            ++shared_.refused_full;
            done(ErrorResponse(503, "too many of your calls wait for an answer, try again"));
@@ -133,6 +138,7 @@ void Server::Impl::KeepTime() {
     for (const ConnectionTable::Claimed& claimed : table_.ClaimExpired(now)) {
       Settle(claimed, claimed.connection->Expire(now, {scratch.data(), scratch.size()}));
     }
+    TrimWhenIdle(now);
     // A connection may have been parked between Drain's nudge and its own look at the flag.
     if (shared_.draining) table_.NudgeParked();
     if (tls_ && now >= next_certificate_check) {
@@ -140,6 +146,11 @@ void Server::Impl::KeepTime() {
       next_certificate_check = now + shared_.options.tls->reload_interval;
     }
   }
+}
+
+void Server::Impl::TrimWhenIdle(SteadyTime now) {
+  const std::size_t peak = shared_.connections.TakePeak() + shared_.calls.TakePeak();
+  if (trim_.Due(now, peak)) ReturnFreePages();
 }
 
 void Server::Impl::CheckCertificates() {
@@ -219,7 +230,8 @@ ServerStats Server::Impl::stats() const {
     stats.workers = workers_.size();
   }
   stats.open_calls = open_calls_->open;
-  stats.buffered_bytes = shared_.buffered_bytes;
+  stats.buffered_bytes = shared_.calls.bytes();
+  stats.connection_bytes = shared_.connections.bytes();
   stats.accepted = shared_.accepted;
   stats.requests = shared_.requests;
   stats.refused_full = shared_.refused_full;
@@ -263,13 +275,14 @@ ServerStats Server::stats() const { return impl_->stats(); }
 
 ServerStats& ServerStats::operator+=(const ServerStats& more) {
   // One name for each field: who adds a field hears of it here.
-  const auto& [more_connections, more_workers, more_open_calls, more_buffered, more_accepted,
-               more_requests, more_full, more_displaced, more_bad, more_client, more_timeouts,
-               more_tls, more_exceptions, more_reloads] = more;
+  const auto& [more_connections, more_workers, more_open_calls, more_buffered, more_places,
+               more_accepted, more_requests, more_full, more_displaced, more_bad, more_client,
+               more_timeouts, more_tls, more_exceptions, more_reloads] = more;
   connections += more_connections;
   workers += more_workers;
   open_calls += more_open_calls;
   buffered_bytes += more_buffered;
+  connection_bytes += more_places;
   accepted += more_accepted;
   requests += more_requests;
   refused_full += more_full;

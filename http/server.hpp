@@ -61,13 +61,19 @@ struct ServerOptions {
   std::size_t max_header_bytes = 16 * 1024;  // request line and header together; above: 431
   std::size_t max_header_lines = 100;
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // above: 413, before a byte of it is read
-  std::size_t max_buffered_bytes =
-      512UL * 1024 * 1024;  // bodies not yet complete and answers not yet
-                            // taken, of all connections; above: 503 or closed
-  // Above, the one that has waited for its caller for longest is closed; where none waits, the
-  // newest (503).
+  // What is kept for calls: streams, heads, bodies, answers that are not taken; of all callers, of
+  // one address at most half (memory_ledger.hpp). Above: 503, HTTP/2's "refused stream", or closed.
+  // Each has a fixed cost beside its bytes (kept_bytes.hpp).
+  std::size_t max_buffered_bytes = 128UL * 1024 * 1024;
+  // Connections, and what they cost (4 KiB each, with TLS 32, with HTTP/2 48 or more), in the same
+  // way.
+  // Above, the one that has waited for its caller for longest is closed, of the same address if it
+  // has any; where none waits, the newest (503).
   std::size_t max_connections = 4096;
-  std::size_t max_streams = 1024;  // calls at a time on one HTTP/2 connection
+  std::size_t max_connection_bytes = 128UL * 1024 * 1024;
+  // Calls at a time on one HTTP/2 connection. Beyond it Go's clients open a connection for nearly
+  // each call.
+  std::size_t max_streams = 100;
   std::size_t workers = 8;         // threads; a handler that runs has one
   CallerTurns::Limits turns = {};  // of HandleInTurn
 
@@ -86,10 +92,11 @@ struct ServerOptions {
 
 // Counters since Start(), except the first block, which is now.
 struct ServerStats {
-  std::size_t connections = 0;     // open
-  std::size_t workers = 0;         // threads
-  std::size_t open_calls = 0;      // handed to a handler, not answered
-  std::size_t buffered_bytes = 0;  // see max_buffered_bytes
+  std::size_t connections = 0;       // open
+  std::size_t workers = 0;           // threads
+  std::size_t open_calls = 0;        // handed to a handler, not answered
+  std::size_t buffered_bytes = 0;    // see max_buffered_bytes
+  std::size_t connection_bytes = 0;  // see max_connection_bytes
 
   std::uint64_t accepted = 0;
   std::uint64_t requests = 0;        // handed to a handler

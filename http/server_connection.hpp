@@ -20,6 +20,7 @@
 
 #include "cluster/mutex.hpp"
 #include "http/head.hpp"
+#include "http/memory_ledger.hpp"
 #include "http/server.hpp"
 
 namespace muster::http {
@@ -34,7 +35,7 @@ inline constexpr std::chrono::milliseconds kLingerTime{1'000};
 // What all connections of a server share. Atomics are independent counters; nothing is ordered by
 // them.
 struct ServerShared {
-  explicit ServerShared(ServerOptions server_options) : options(std::move(server_options)) {}
+  explicit ServerShared(ServerOptions server_options);
 
   const ServerOptions options;
   const ServerTls* tls = nullptr;  // set before the first connection
@@ -42,7 +43,10 @@ struct ServerShared {
   // Beside draining: callers who have not asked anything yet may still do so.
   std::atomic<bool> patient = false;
 
-  std::atomic<std::size_t> buffered_bytes = 0;
+  // What is kept for connections as such, and for what they ask.
+  MemoryLedger connections;
+  MemoryLedger calls;
+
   std::atomic<std::uint64_t> accepted = 0;
   std::atomic<std::uint64_t> requests = 0;
   std::atomic<std::uint64_t> refused_full = 0;
@@ -78,7 +82,8 @@ struct IncomingRequest {
   RequestHead head;
   std::string body;
   Caller caller;
-  std::int32_t stream = 0;  // of HTTP/2; 0: the request is HTTP/1.1
+  std::int32_t stream = 0;       // of HTTP/2; 0: the request is HTTP/1.1
+  MemoryLedger::Kept kept = {};  // for it
 };
 
 struct Answer {
@@ -135,11 +140,12 @@ class ServerConnection {
   // Never changes.
   virtual const std::shared_ptr<AnswerBox>& answers() const = 0;
   virtual SteadyTime deadline() const = 0;
-  // What the caller loses when it is closed while it waits for bytes.
+  // What the caller loses when it is closed while it waits for the caller.
   enum class Rest {
     kNothing,  // nothing is asked, and nothing is left to send
     kPart,     // of a request that has come in part
-    kAnswer,   // which it may still be reading
+    kUnread,   // an answer, while it takes none of it
+    kAnswer,   // which is still to come, or goes out
   };
   virtual Rest rest() const = 0;
   virtual int fd() const = 0;

@@ -19,6 +19,7 @@
 #include "cluster/check.hpp"
 #include "cluster/mutex.hpp"
 #include "http/connection_table.hpp"
+#include "http/idle_trim.hpp"
 #include "http/listener.hpp"
 #include "http/open_call.hpp"
 #include "http/router.hpp"
@@ -82,7 +83,7 @@ class Server::Impl {
   void AcceptSome();
   // False when there is nobody (more) to accept.
   bool AcceptOneLocked() MUSTER_REQUIRES(mu_);
-  void Admit(int fd, std::string peer);
+  void Admit(int fd, std::string peer, MemoryLedger::Kept kept);
   void TurnAway(int fd, std::string peer);
   void Serve(ConnectionTable::Claimed claimed, Scratch scratch);
   // Gives the connection back while the call is open; the connection again, or null when the answer
@@ -92,6 +93,7 @@ class Server::Impl {
   void Settle(const ConnectionTable::Claimed& claimed, ServerConnection::Next next);
 
   void KeepTime();
+  void TrimWhenIdle(SteadyTime now);
   void CheckCertificates();
   void CountReload(const cluster::Status& status);
   void ArmListenerLocked(int operation) MUSTER_REQUIRES(mu_);  // EPOLL_CTL_ADD, EPOLL_CTL_MOD
@@ -124,6 +126,7 @@ class Server::Impl {
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   std::vector<std::thread> workers_ MUSTER_GUARDED_BY(mu_);
   std::thread timekeeper_;
+  IdleTrim trim_;  // the timekeeper's
 };
 
 }  // namespace muster::http

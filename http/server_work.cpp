@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "http/http1_connection.hpp"
+#include "http/kept_bytes.hpp"
 #include "http/message_text.hpp"
 #include "http/server_impl.hpp"
 
@@ -20,6 +21,7 @@ constexpr std::size_t kAcceptBatch = 64;
 constexpr std::size_t kRefusalSlots = 64;  // connections beyond the cap that are told so politely
 constexpr std::size_t kTurnAwayScratch = 4096;
 constexpr std::size_t kRequestsInARow = 16;  // of one connection, before others get the worker
+constexpr int kDisplacedForOne = 8;          // connections, at most: each may cost less than it
 
 }  // namespace
 
@@ -60,25 +62,33 @@ bool Server::Impl::AcceptOneLocked() {
   ++shared_.accepted;
   // Whoever holds connections and asks nothing whole makes way: else few callers could keep all
   // others, and the kubelet's probes, out.
-  bool room = table_.size() < shared_.options.max_connections;
-  if (!room && table_.RemoveWaiting()) {
+  MemoryLedger::Kept kept = shared_.connections.Of(accepted.peer);
+  const std::size_t cost = tls_ ? kHandshakeBytes : kPlainBytes;
+  const auto has_room = [&] {
+    return table_.size() < shared_.options.max_connections && kept.Set(cost);
+  };
+  bool room = has_room();
+  for (int i = 0; !room && i < kDisplacedForOne; ++i) {
+    // Whoever has connections already makes way for more of their own.
+    const bool own = kept.bytes_of_address() > 0 && table_.RemoveWaiting(&accepted.peer);
+    if (!own && !table_.RemoveWaiting(nullptr)) break;
     ++shared_.displaced;
-    room = true;
+    room = has_room();
   }
   if (room) {
-    Admit(accepted.fd, std::move(accepted.peer));
+    Admit(accepted.fd, std::move(accepted.peer), std::move(kept));
   } else {
     TurnAway(accepted.fd, std::move(accepted.peer));
   }
   return true;
 }
 
-void Server::Impl::Admit(int fd, std::string peer) {
+void Server::Impl::Admit(int fd, std::string peer, MemoryLedger::Kept kept) {
   std::unique_ptr<Channel> channel = tls_ ? MakeTlsChannel(fd, *tls_) : MakePlainChannel(fd);
   if (channel == nullptr) return;
-  table_.Park(table_.Add(std::make_unique<Http1Connection>(std::move(channel), std::move(peer),
-                                                           shared_, Now())),
-              Interest::kReadable);
+  auto made =
+      std::make_unique<Http1Connection>(std::move(channel), peer, shared_, Now(), std::move(kept));
+  table_.Park(table_.Add(std::move(made), std::move(peer)), Interest::kReadable);
 }
 
 void Server::Impl::TurnAway(int fd, std::string peer) {
@@ -87,11 +97,11 @@ void Server::Impl::TurnAway(int fd, std::string peer) {
   // A TLS caller could not read an answer before the handshake, which is the work we have no room
   // for.
   if (tls_ || table_.size() >= shared_.options.max_connections + kRefusalSlots) return;
-  auto made =
-      std::make_unique<Http1Connection>(std::move(channel), std::move(peer), shared_, Now());
+  auto made = std::make_unique<Http1Connection>(std::move(channel), peer, shared_, Now(),
+                                                shared_.connections.Of(peer));
   made->Refuse({503, "too many connections, try again"}, Now());
   ServerConnection* connection = made.get();
-  const Claimed claimed{table_.Add(std::move(made)), connection};
+  const Claimed claimed{table_.Add(std::move(made), std::move(peer)), connection};
   std::array<char, kTurnAwayScratch> scratch{};
   Settle(claimed, connection->Advance(Now(), {scratch.data(), scratch.size()}));
 }
@@ -114,7 +124,7 @@ Claimed Server::Impl::HandleRequest(const Claimed& claimed) {
   ServerConnection& connection = *claimed.connection;
   IncomingRequest incoming = connection.TakeRequest();
   const auto call =
-      std::make_shared<OpenCall>(open_calls_, claimed.id, connection.answers(), incoming.stream);
+      std::make_shared<OpenCall>(open_calls_, claimed.id, connection.answers(), incoming);
   Settle(claimed, connection.pending());
   try {
     router_.Route(ToRequest(std::move(incoming)),

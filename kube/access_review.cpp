@@ -1,6 +1,7 @@
 #include "kube/access_review.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -57,6 +58,15 @@ std::vector<std::string> TextsOf(const JsonView& list) {
   return texts;
 }
 
+bool Contains(const std::vector<std::string>& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+Error Refused(const std::string& audience, const std::string& why) {
+  const std::string option = audience.empty() ? "" : " --audience " + audience;
+  return {Code::kForbidden, why + ", take another (kubectl create token" + option + ")", ""};
+}
+
 Result<TokenUser> ReadUser(const std::string& body, const std::string& audience) {
   const Result<Json> json = Json::Parse(body, kMaxBytes, "TokenReview");
   if (!json.ok()) return json.error();
@@ -75,40 +85,75 @@ Result<TokenUser> ReadUser(const std::string& body, const std::string& audience)
   const bool authenticated = status.Get("authenticated").Flag(false);
   // An API server that knows no audiences names none, and has not looked whom the token is for.
   const std::vector<std::string> audiences = TextsOf(status.Get("audiences"));
-  const bool meant = audience.empty() ||
-                     std::find(audiences.begin(), audiences.end(), audience) != audiences.end();
+  const bool meant = audience.empty() || Contains(audiences, audience);
   if (!problems.none()) return problems.first();
   if (authenticated && meant && !found.name.empty()) return found;
-  const std::string option = audience.empty() ? "" : " --audience " + audience;
-  return Error{Code::kForbidden,
-               "the API server does not know the bearer token" +
-                   (audience.empty() ? "" : " as one for " + audience) +
-                   ": it may have expired, take another (kubectl create token" + option + ")",
-               ""};
+  return Refused(audience, "the API server does not know the bearer token" +
+                               (audience.empty() ? "" : " as one for " + audience) +
+                               ": it may have expired");
+}
+
+// Seconds since 1970, perhaps with a fraction (RFC 7519, 2). What is written in another way says
+// nothing.
+std::optional<Time> DateOf(const std::string& text) {
+  int64_t seconds = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, seconds);
+  const bool whole =
+      end == last ||
+      (*end == '.' && std::all_of(end + 1, last, [](char c) { return c >= '0' && c <= '9'; }));
+  constexpr int64_t kMost = int64_t{1} << 40U;
+  if (error != std::errc() || !whole || seconds < 0 || seconds > kMost) return std::nullopt;
+  return Time(seconds * 1'000);
 }
 
 }  // namespace
 
 // HEADER.PAYLOAD.SIGNATURE, each Base64 for URLs without padding (RFC 7519); `aud` of the payload
 // is a text or a list of them.
-bool IsMeantFor(const std::string& token, const std::string& audience) {
+std::optional<TokenClaims> ReadClaims(const std::string& token) {
   const size_t begin = token.find('.');
   const size_t end = begin == std::string::npos ? begin : token.find('.', begin + 1);
-  if (end == std::string::npos) return false;
+  if (end == std::string::npos || token.find('.', end + 1) != std::string::npos)
+    return std::nullopt;
   std::string payload = token.substr(begin + 1, end - begin - 1);
   std::replace(payload.begin(), payload.end(), '-', '+');
   std::replace(payload.begin(), payload.end(), '_', '/');
   payload.append((4 - payload.size() % 4) % 4, '=');
   const std::optional<std::string> text = http::DecodeBase64(payload);
-  if (!text) return false;
+  if (!text) return std::nullopt;
   const Result<Json> json = Json::Parse(*text, kMaxBytes, "token");
-  if (!json.ok()) return false;
+  if (!json.ok()) return std::nullopt;
   JsonProblems problems;
   const JsonView claims(json->root(), "token", problems);
+  if (!claims.object()) return std::nullopt;
+  TokenClaims found;
   const JsonView meant = claims.Get("aud");
-  if (meant.Text() == audience) return true;
-  const std::vector<std::string> all = TextsOf(meant);
-  return std::find(all.begin(), all.end(), audience) != all.end();
+  if (meant.text()) {
+    found.audiences.emplace_back(meant.Text());
+  } else if (meant.list()) {
+    found.audiences = TextsOf(meant);
+  }
+  const JsonView expires = claims.Get("exp");
+  if (!expires.text() && !expires.list() && !expires.object())
+    found.expires = DateOf(expires.ScalarText());
+  return found;
+}
+
+bool IsMeantFor(const std::string& token, const std::string& audience) {
+  const std::optional<TokenClaims> claims = ReadClaims(token);
+  return claims && Contains(claims->audiences, audience);
+}
+
+std::string AccessReviewer::RefusedUnasked(const std::string& token,
+                                           const std::string& audience) const {
+  const std::optional<TokenClaims> claims = ReadClaims(token);
+  if (!claims) return {};
+  if (claims->expires && *claims->expires + options_.clocks_differ < ports_.now().wall)
+    return "the bearer token has expired";
+  const bool meant =
+      audience.empty() || claims->audiences.empty() || Contains(claims->audiences, audience);
+  return meant ? "" : "the bearer token is not one for " + audience;
 }
 
 std::string WriteSubjectAccessReview(const TokenUser& user, const AccessAttributes& access) {
@@ -156,18 +201,21 @@ std::string ToString(const AccessAttributes& access) {
 
 template <typename Key, typename Answer>
 void AccessReviewer::Keep(std::map<Key, Kept<Answer>>& kept, const Key& key, Answer answer) {
-  const Time now = ports_.now();
+  const Time now = ports_.now().steady;
   std::erase_if(kept, [&](const auto& entry) { return entry.second.until <= now; });
   if (kept.size() >= options_.most) kept.clear();
   kept.insert_or_assign(key, Kept<Answer>{std::move(answer), now + options_.remember});
 }
 
 Result<TokenUser> AccessReviewer::WhoHas(const std::string& token, const std::string& audience) {
+  if (const std::string why = RefusedUnasked(token, audience); !why.empty())
+    return Refused(audience, why);
   const std::pair key(audience, token);
   {
     const MutexLock lock(mu_);
     const auto known = users_.find(key);
-    if (known != users_.end() && known->second.until > ports_.now()) return known->second.answer;
+    if (known != users_.end() && known->second.until > ports_.now().steady)
+      return known->second.answer;
   }
   std::string body;
   JsonWriter json(body);
@@ -191,7 +239,8 @@ Status AccessReviewer::May(const TokenUser& user, const AccessAttributes& access
   {
     const MutexLock lock(mu_);
     const auto known = rights_.find(key);
-    if (known != rights_.end() && known->second.until > ports_.now()) return known->second.answer;
+    if (known != rights_.end() && known->second.until > ports_.now().steady)
+      return known->second.answer;
   }
   const Result<std::string> reply =
       Create(ports_.api, "/apis/authorization.k8s.io/v1/subjectaccessreviews",

@@ -1,12 +1,18 @@
 // AccessReviewer: who has a bearer token, and whether the cluster's RBAC lets them do something: by
 // TokenReview and SubjectAccessReview. Answers hold for `remember`, tokens are kept that long.
 //
+// A token that no API server would take is refused without asking: a JSON Web Token that says of
+// itself that it has expired (by more than clocks may differ), or, where Muster asks for an
+// audience, that it is for others. All other words are asked about: an API server may have a
+// webhook that knows them.
+//
 // An API server that cannot be asked, or that does not let Muster ask, is an error and no answer:
 // nothing is allowed then. Any thread.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,13 +21,21 @@
 #include "cluster/result.hpp"
 #include "cluster/units.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/step_thread.hpp"
 
 namespace muster::kube {
 
 // The audience of tokens that are for Muster alone. The API server takes none of them for itself.
 inline constexpr const char* kMusterAudience = "muster.dev";
 
-// Whether a JSON Web Token says that it is for `audience`. Nothing of it is verified. Pure.
+// What a JSON Web Token says of itself. Nothing of it is verified.
+struct TokenClaims {
+  std::vector<std::string> audiences;    // empty: none
+  std::optional<cluster::Time> expires;  // by the wall clock
+};
+// Nothing: it is no JSON Web Token, so only its authenticator can read it. Pure.
+std::optional<TokenClaims> ReadClaims(const std::string& token);
+// Whether a JSON Web Token says that it is for `audience`. Pure.
 bool IsMeantFor(const std::string& token, const std::string& audience);
 
 struct TokenUser {
@@ -51,11 +65,12 @@ class AccessReviewer {
  public:
   struct Ports {
     ApiCaller& api;
-    std::function<cluster::Time()> now;  // steady
+    std::function<Clocks()> now;
   };
   struct Options {
     cluster::Duration remember = cluster::Seconds(10);
-    size_t most = 4096;  // of each kind of answer
+    size_t most = 4096;                                       // of each kind of answer
+    cluster::Duration clocks_differ = cluster::Seconds(300);  // from those of who makes tokens
   };
 
   AccessReviewer(Ports ports, Options options) : ports_(std::move(ports)), options_(options) {}
@@ -69,6 +84,9 @@ class AccessReviewer {
   cluster::Status May(const TokenUser& user, const AccessAttributes& access);
 
  private:
+  // Why no API server would take the token; empty: one has to be asked.
+  std::string RefusedUnasked(const std::string& token, const std::string& audience) const;
+
   template <typename Answer>
   struct Kept {
     Answer answer;

@@ -53,7 +53,7 @@ struct Asked {
   config::OperatorSettings settings;
   engine::Scheduler scheduler{engine::Options{}};
   kube::FakeApi api;
-  kube::AccessReviewer reviewer{{.api = api, .now = [] { return cluster::Time(1); }}, {}};
+  kube::AccessReviewer reviewer{{.api = api, .now = [] { return kube::Clocks(); }}, {}};
   CallerAccess access;
   WhatIfPage page;
   http::Request request;

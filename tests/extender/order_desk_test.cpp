@@ -91,7 +91,7 @@ struct Desk {
   LogLines lines;
   engine::Scheduler scheduler{WithQueues()};
   kube::FakeApi api;
-  kube::AccessReviewer reviewer{{.api = api, .now = [] { return cluster::Time(1); }}, {}};
+  kube::AccessReviewer reviewer{{.api = api, .now = [] { return kube::Clocks(); }}, {}};
   CallerAccess access;
   Logger log;
   OrderDesk desk;

@@ -95,7 +95,7 @@ struct PageServer {
   config::OperatorSettings settings;
   engine::Scheduler scheduler{engine::Options{}};
   kube::FakeApi api;
-  kube::AccessReviewer reviewer{{.api = api, .now = [] { return cluster::Time(1); }}, {}};
+  kube::AccessReviewer reviewer{{.api = api, .now = [] { return kube::Clocks(); }}, {}};
   CallerAccess access;
   ApiHandlers handlers;
   http::Server server{http::ServerOptions()};

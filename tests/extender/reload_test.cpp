@@ -76,15 +76,15 @@ class Changer : public config::FieldVisitor {
 // All that servers made for this policy would do in another way than others. Breaks when their
 // options gain a member: give it a word here.
 std::string Shown(const http::ServerOptions& options) {
-  const auto& [host, port, header, lines, body, buffered, connections, streams, workers, turns,
-               first_byte, header_time, body_time, write_time, idle_time, tls, on_event] = options;
+  const auto& [host, port, header, lines, body, buffered, connections, places, streams, workers,
+               turns, first_byte, header_time, body_time, write_time, idle_time, tls, on_event] =
+      options;
   std::ostringstream text;
   text << host << ' ' << port << ' ' << header << ' ' << lines << ' ' << body << ' ' << buffered
-       << ' ' << connections << ' ' << streams << ' ' << workers << ' ' << turns.threads << ' '
-       << turns.each << ' ' << turns.waiting_each << ' ' << turns.waiting_all << ' '
-       << turns.bytes_each << ' ' << turns.bytes_all << ' ' << first_byte.count() << ' '
-       << header_time.count() << ' ' << body_time.count() << ' ' << write_time.count() << ' '
-       << idle_time.count();
+       << ' ' << connections << ' ' << places << ' ' << streams << ' ' << workers << ' '
+       << turns.threads << ' ' << turns.each << ' ' << turns.waiting_each << ' '
+       << turns.waiting_all << ' ' << first_byte.count() << ' ' << header_time.count() << ' '
+       << body_time.count() << ' ' << write_time.count() << ' ' << idle_time.count();
   if (tls) {
     text << ' ' << tls->cert_file << ' ' << tls->key_file << ' ' << tls->client_ca_file;
     for (const std::string& client : tls->allowed_clients) text << ' ' << client;

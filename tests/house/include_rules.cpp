@@ -27,7 +27,7 @@ constexpr std::array<Library, 9> kLibraries = {{
     {"catch2/", {"tests"}},
     {"httplib.h", {"http", "tests", "bench"}},
     {"nghttp2/", {"http", "tests"}},
-    {"openssl/", {"http", "tests"}},
+    {"openssl/", {"http", "tests", "bench"}},
     {"prometheus/", {"extender"}},
     {"rapidjson/", {"config", "kube", "cli", "tests", "bench"}},
     {"yaml-cpp/", {"config"}},

@@ -31,7 +31,7 @@ constexpr std::array<Room, 13> kRooms = {{
     {"extender", 5},
     {"cli", 6},
     {"bench", 7, false, true},
-    {"tests", 7, false, true},
+    {"tests", 8, false, true},
 }};
 
 // Within a room: files whose path begins with `from` do not include what begins with `name`, save

@@ -25,13 +25,13 @@ TEST_CASE("a caller has so many jobs at a time, and others have their turns mean
     go_on.wait();
     ++done;
   };
-  for (int i = 0; i < 2; ++i) REQUIRE(turns.Add("flood", 0, slow));
+  for (int i = 0; i < 2; ++i) REQUIRE(turns.Add("flood", slow));
   REQUIRE(Eventually([&] { return running == 2; }));
-  for (int i = 0; i < 10; ++i) CHECK(turns.Add("flood", 0, slow));
-  CHECK_FALSE(turns.Add("flood", 0, slow));
+  for (int i = 0; i < 10; ++i) CHECK(turns.Add("flood", slow));
+  CHECK_FALSE(turns.Add("flood", slow));
   std::atomic<int> others = 0;
   for (int i = 0; i < 20; ++i) {
-    REQUIRE(turns.Add("other-" + std::to_string(i), 0, [&] { ++others; }));
+    REQUIRE(turns.Add("other-" + std::to_string(i), [&] { ++others; }));
     REQUIRE(Eventually([&] { return others == i + 1; }));
   }
   CHECK(running == 2);
@@ -44,41 +44,21 @@ TEST_CASE("no more waits than fits, whoever asks", "[http][turns]") {
   REQUIRE(turns.Start());
   std::latch begun(1);
   std::latch go_on(1);
-  REQUIRE(turns.Add("a", 0, [&] {
+  REQUIRE(turns.Add("a", [&] {
     begun.count_down();
     go_on.wait();
   }));
   begun.wait();
   std::vector<int> order;
-  for (const int i : {1, 2}) REQUIRE(turns.Add("a", 0, [&order, i] { order.push_back(i); }));
+  for (const int i : {1, 2}) REQUIRE(turns.Add("a", [&order, i] { order.push_back(i); }));
   std::latch last(1);
-  REQUIRE(turns.Add("b", 0, [&order] { order.push_back(3); }));
-  CHECK_FALSE(turns.Add("c", 0, [] {}));
+  REQUIRE(turns.Add("b", [&order] { order.push_back(3); }));
+  CHECK_FALSE(turns.Add("c", [] {}));
   go_on.count_down();
-  REQUIRE(Eventually([&] { return turns.Add("c", 0, [&last] { last.count_down(); }); }));
+  REQUIRE(Eventually([&] { return turns.Add("c", [&last] { last.count_down(); }); }));
   last.wait();
   // Whoever has had a turn comes behind those who have not.
   CHECK(order == std::vector<int>{3, 1, 2});
-}
-
-TEST_CASE("what callers send is kept within bytes, also while it is worked on", "[http][turns]") {
-  CallerTurns turns({.threads = 1, .bytes_each = 10, .bytes_all = 15});
-  REQUIRE(turns.Start());
-  std::latch go_on(1);
-  std::atomic<int> done = 0;
-  const auto work = [&] {
-    go_on.wait();
-    ++done;
-  };
-  CHECK_FALSE(turns.Add("a", 11, work));
-  CHECK(turns.Add("a", 6, work));
-  CHECK_FALSE(turns.Add("a", 5, work));
-  CHECK(turns.Add("a", 4, work));
-  CHECK_FALSE(turns.Add("b", 6, work));
-  CHECK(turns.Add("b", 5, work));
-  go_on.count_down();
-  REQUIRE(Eventually([&] { return done == 3; }));
-  CHECK(Eventually([&] { return turns.Add("b", 10, work); }));
 }
 
 TEST_CASE("what waits at the end is dropped, what runs is waited for", "[http][turns]") {
@@ -88,13 +68,13 @@ TEST_CASE("what waits at the end is dropped, what runs is waited for", "[http][t
   {
     CallerTurns turns({.threads = 1, .each = 1, .waiting_each = 10, .waiting_all = 10});
     REQUIRE(turns.Start());
-    REQUIRE(turns.Add("a", 0, [&] {
+    REQUIRE(turns.Add("a", [&] {
       begun.count_down();
       ran = Eventually([&] { return dropped.load(); });
     }));
     begun.wait();
     std::shared_ptr<void> held(nullptr, [&](void*) { dropped = true; });
-    REQUIRE(turns.Add("a", 0, [held] {}));
+    REQUIRE(turns.Add("a", [held] {}));
   }
   CHECK(ran);
 }

@@ -67,7 +67,7 @@ class World {
       : shared_(Options()),
         connection_(std::make_unique<Http2Connection>(std::make_unique<MemoryChannel>(wire_),
                                                       Caller{"peer", "client", {}, false}, shared_,
-                                                      now_)) {
+                                                      now_, shared_.connections.Of("peer"))) {
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
     nghttp2_session_client_new(&caller_, callbacks, nullptr);
@@ -133,7 +133,7 @@ class World {
     }
     Require(closed_);
     connection_.reset();
-    Require(shared_.buffered_bytes == 0);
+    Require(shared_.calls.bytes() == 0);
   }
 
  private:
@@ -233,7 +233,7 @@ class World {
       next = connection_->Advance(now_, scratch);
     }
     Require(next != Next::kSucceeded && next != Next::kWaitAnswer);
-    Require(shared_.buffered_bytes <= shared_.options.max_buffered_bytes);
+    Require(shared_.calls.bytes() <= shared_.options.max_buffered_bytes);
     closed_ = next == Next::kClosed;
     const std::string bytes = std::exchange(wire_.to_caller, {});
     nghttp2_session_mem_recv(caller_, reinterpret_cast<const std::uint8_t*>(bytes.data()),

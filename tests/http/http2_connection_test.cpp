@@ -95,7 +95,8 @@ struct World {
   SteadyTime now{};
   ServerShared shared{ServerOptions{}};
   Http2Connection connection{std::make_unique<MemoryChannel>(wire),
-                             Caller{"peer", "", {}, false, false}, shared, now};
+                             Caller{"peer", "", {}, false, false}, shared, now,
+                             shared.connections.Of("peer")};
   std::array<char, 1024> buffer{};
 };
 

@@ -82,7 +82,9 @@ TEST_CASE("large bodies go both ways over HTTP/2", "[http2]") {
 
 TEST_CASE("held calls share one connection and delay nobody on it", "[http2]") {
   const TlsWorld world;
-  TestServer test(world.Plain());
+  ServerOptions options = world.Plain();
+  options.max_streams = 1'024;
+  TestServer test(options);
   Http2Caller caller(world.Caller(test.port()));
   std::vector<Stream> held;
   for (int i = 0; i < 300; ++i) {

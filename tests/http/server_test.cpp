@@ -49,7 +49,7 @@ TEST_CASE("bodies of every size up to the cap arrive whole", "[http]") {
   REQUIRE(reply.ok());
   CHECK(reply->status == 200);
   CHECK(reply->body == body);
-  CHECK(test.server.stats().buffered_bytes == 0);
+  CHECK(Eventually([&] { return test.server.stats().buffered_bytes == 0; }));
 }
 
 TEST_CASE("paths are routed exactly, by prefix, or answered 404 and 405", "[http]") {

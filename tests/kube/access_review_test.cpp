@@ -1,9 +1,11 @@
 // Who has a token and what they may do, asked of the API server, and remembered for a while.
 #include "kube/access_review.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "http/base64.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {
@@ -21,7 +23,8 @@ constexpr const char* kAnn =
 struct Play {
   FakeApi api;
   cluster::Time now{1'000};
-  AccessReviewer reviewer{{.api = api, .now = [this] { return now; }}, {}};
+  cluster::Time wall{1'000'000'000};
+  AccessReviewer reviewer{{.api = api, .now = [this] { return Clocks{now, wall}; }}, {}};
   AccessAttributes hold{"", "update", "muster.dev", "queues", "state", "research"};
 };
 
@@ -124,6 +127,46 @@ TEST_CASE("a JSON Web Token says whom it is for", "[kube][access]") {
   CHECK_FALSE(IsMeantFor("e30.e30.s", "muster.dev"));
   for (const char* other : {"", "mine", "a.b", "a.%.c", "e30.bnVsbA.s"})
     CHECK_FALSE(IsMeantFor(other, "muster.dev"));
+}
+
+// A JSON Web Token that says this.
+std::string Says(const std::string& claims) {
+  std::string text = http::EncodeBase64(claims);
+  std::replace(text.begin(), text.end(), '+', '-');
+  std::replace(text.begin(), text.end(), '/', '_');
+  text.erase(std::min(text.find('='), text.size()));
+  return "e30." + text + ".s";
+}
+
+TEST_CASE("a token that no API server would take is refused without asking", "[kube][access]") {
+  Play play;  // the time is a million seconds
+  play.api.On(Method::kPost, kTokens, Reply(201, R"({"status": {"authenticated": false}})"));
+  const auto asked = [&](const std::string& token, const std::string& audience) {
+    play.api.ForgetRequests();
+    const auto user = play.reviewer.WhoHas(token, audience);
+    REQUIRE_FALSE(user.ok());
+    CHECK(user.error().code == Code::kForbidden);
+    CHECK_THAT(user.error().message, Catch::Contains("kubectl create token"));
+    return !play.api.requests().empty();
+  };
+  for (const char* audience : {"", kMusterAudience}) {
+    CAPTURE(audience);
+    CHECK_FALSE(asked(Says(R"({"aud": "muster.dev", "exp": 999699})"), audience));
+    CHECK_FALSE(asked(Says(R"({"aud": ["muster.dev"], "exp": 999699.25})"), audience));
+    // Clocks may differ by five minutes; a date in another form, and what is no such token, may
+    // mean something to somebody else.
+    CHECK(asked(Says(R"({"aud": "muster.dev", "exp": 999701})"), audience));
+    CHECK(asked(Says(R"({"aud": "muster.dev", "exp": 9e5})"), audience));
+    CHECK(asked(Says(R"({"aud": "muster.dev", "exp": "soon"})"), audience));
+    CHECK(asked(Says(R"({"sub": "ann"})"), audience));
+    CHECK(asked("random", audience));
+    CHECK(asked("a.b.c", audience));
+    CHECK(asked("e30.eyJleHAiOjF9.s.more", audience));
+  }
+  CHECK_FALSE(asked(Says(R"({"aud": "https://kubernetes.default.svc"})"), kMusterAudience));
+  CHECK_FALSE(asked(Says(R"({"aud": ["a", "b"], "exp": 2000000})"), kMusterAudience));
+  // Whom an API server without that takes tokens for is not known here.
+  CHECK(asked(Says(R"({"aud": "https://kubernetes.default.svc"})"), ""));
 }
 
 TEST_CASE("reviews have a lane of their own, for strangers make them", "[kube][access]") {
