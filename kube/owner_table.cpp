@@ -69,8 +69,11 @@ OwnerRead OwnerTable::Look(const OwnerKey& key) {
   return read;
 }
 
+OwnerTable::Line& OwnerTable::LineOf(Time due) { return due == kLast ? last_ : line_; }
+
 void OwnerTable::SetDue(const OwnerKey& key, Owner& owner, Time due) {
   if (owner.due != Time::Never()) due_.erase({owner.due, key});
+  if (std::exchange(owner.in_line, false)) LineOf(owner.due).Remove(key.ns, key, owner.due);
   owner.due = due;
   if (due != Time::Never()) due_.emplace(due, key);
 }
@@ -194,19 +197,29 @@ void OwnerTable::RefreshPod(const PodUid& pod, Time now) {
 Time OwnerTable::NextDue() const { return due_.empty() ? Time::Never() : due_.begin()->first; }
 
 std::optional<OwnerRequest> OwnerTable::Take(Time now) {
-  while (NextDue() <= now) {
-    const OwnerKey key = due_.begin()->second;
-    Owner& owner = owners_.at(key);
-    const auto refused = refused_until_.find(KindOf(key));
-    if (refused != refused_until_.end() && now < refused->second.until) {
-      SetDue(key, owner, refused->second.until);
-      continue;
+  for (; NextDue() <= now; due_.erase(due_.begin())) {
+    const auto& [due, key] = *due_.begin();
+    LineOf(due).Put(key.ns, key, due);
+    owners_.at(key).in_line = true;
+  }
+  for (Line* line : {&line_, &last_}) {
+    while (const auto turn = line->Take(now, options_.at_once)) {
+      const OwnerKey& key = turn->key;
+      Owner& owner = owners_.at(key);
+      owner.in_line = false;
+      owner.due = Time::Never();
+      const auto refused = refused_until_.find(KindOf(key));
+      if (refused != refused_until_.end() && now < refused->second.until) {
+        line->Done(key.ns);
+        SetDue(key, owner, refused->second.until);
+        continue;
+      }
+      // The others of its kind wait for what is said of this one.
+      if (refused != refused_until_.end()) refused->second.until = now + options_.refused_for;
+      owner.reading = true;
+      taken_.emplace(key, line);
+      return OwnerRequest{key, owner.path, owner.fields};
     }
-    // The others of its kind wait for what is said of this one.
-    if (refused != refused_until_.end()) refused->second.until = now + options_.refused_for;
-    SetDue(key, owner, Time::Never());
-    owner.reading = true;
-    return OwnerRequest{key, owner.path, owner.fields};
   }
   return std::nullopt;
 }
@@ -225,6 +238,10 @@ Time OwnerTable::NextRead(const Owner& owner, Time now) const {
 
 OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Time now) {
   Learnt learnt;
+  if (const auto taken = taken_.find(key); taken != taken_.end()) {
+    taken->second->Done(key.ns);
+    taken_.erase(taken);
+  }
   const bool served = answer.kind == OwnerAnswer::Kind::kRead ||
                       answer.kind == OwnerAnswer::Kind::kGone ||
                       answer.kind == OwnerAnswer::Kind::kTooLarge;

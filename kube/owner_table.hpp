@@ -1,7 +1,6 @@
 // OwnerTable: the owners that pods are judged by: what was read of each, who needs it, and when it
 // is to be read again. Each is read once for all of its pods. Pure but for the time that it is
 // told; one thread at a time.
-//
 // An owner is not watched: that would take the right to list whole kinds, of which Muster needs few
 // objects. It is read
 //   - when a pod needs it for the first time;
@@ -17,6 +16,10 @@
 // `refused_first` and then ever more rarely, every `refused_for` in the end, and is said once for
 // each kind. One that is beyond a bound (OwnerStore's, or of one owner) is as one that is refused,
 // but is read like the others, and as soon as there is room.
+//
+//   due_ ──the time has come──▶ line_, or last_ for what only ended pods need ──Take──▶ taken_
+//
+// In the lines namespaces take turns (fair_line.hpp), and of each few are read at a time.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +34,7 @@
 #include "cluster/grouping_rule.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/units.hpp"
+#include "kube/fair_line.hpp"
 #include "kube/owner_answer.hpp"
 #include "kube/owner_chain.hpp"
 #include "kube/owner_store.hpp"
@@ -51,31 +55,29 @@ class OwnerTable {
     cluster::Duration refused_first = cluster::Duration(5'000);
     cluster::Duration refused_for = cluster::Duration(60'000);
     size_t most_bytes = size_t{64} << 20;  // of all that is kept of owners
+    int at_once = 2;                       // reads of one namespace
   };
   // How much the pods of an owner depend on it.
   enum class Need { kEnded, kRunning, kWaiting };
 
   explicit OwnerTable(Options options) : options_(options), store_(options.most_bytes) {}
-
-  // What is known of it; without a rule for its kind it cannot be asked for.
+  // What is known of it; without a rule for its kind nobody asks.
   OwnerRead Look(const OwnerKey& key);
   // The pod needs these now, and no others. `rules`: they name where objects are served.
   void Use(const cluster::PodUid& pod, std::vector<OwnerKey> keys, Need need,
            const cluster::GroupingRules& rules);
   void Forget(const cluster::PodUid& pod) { Use(pod, {}, Need::kEnded, {}); }
-  // Rules have changed: what they say is served elsewhere is read there, and that of which they
-  // read what was not kept is read again.
+  // Rules have changed: what is served elsewhere, or of which they read what was not kept, is read.
   void Follow(const cluster::GroupingRules& rules);
-  // It may have changed.
+  // It may have changed; so may the pod, if others are owned by it.
   void Refresh(const OwnerKey& key, cluster::Time now);
-  // So may the pod, if others are owned by it.
   void RefreshPod(const cluster::PodUid& pod, cluster::Time now);
   size_t CountPods(const OwnerKey& key) const;  // that need it
   size_t size() const { return owners_.size(); }
-
-  // What is to be read by now; nothing: nothing is. Each is to be answered by Learn.
+  // What is to be read by now, and to be answered by Learn; nothing: that waits for others'
+  // answers.
   std::optional<OwnerRequest> Take(cluster::Time now);
-  cluster::Time NextDue() const;
+  cluster::Time NextDue() const;  // when more is due
   struct Learnt {
     std::vector<cluster::PodUid> pods;  // that are to be judged again
     std::string warning;                // empty: nothing to say
@@ -93,6 +95,7 @@ class OwnerTable {
     std::string path;
     std::map<cluster::PodUid, Need> pods;  // that need it
     cluster::Time due = cluster::Time::Never();
+    bool in_line = false;  // that time has come
     cluster::Time read_at;
     bool reading = false;
     bool stale = false;  // it may have changed since that began
@@ -106,7 +109,10 @@ class OwnerTable {
     int times = 0;  // in a row
   };
 
+  using Line = FairLine<OwnerKey, cluster::Time>;
+
   static Kind KindOf(const OwnerKey& key);
+  Line& LineOf(cluster::Time due);
   void SetDue(const OwnerKey& key, Owner& owner, cluster::Time due);
   Need NeedOf(const Owner& owner) const;
   // From one look at an owner to the next, without an occasion.
@@ -131,6 +137,9 @@ class OwnerTable {
   std::map<cluster::PodUid, std::vector<OwnerKey>> used_by_;
   std::map<std::string, OwnerKey> pods_;  // owners that are pods, by UID
   std::set<std::pair<cluster::Time, OwnerKey>> due_;
+  Line line_;
+  Line last_;
+  std::multimap<OwnerKey, Line*> taken_;
   std::map<Kind, Refusal> refused_until_;
   std::set<std::string> said_;  // of kinds
   // By the rule for it, and whether it is a pod.
