@@ -1,6 +1,6 @@
-// FairLine: what waits to be written, by namespace, and whose turn it is. A namespace whose calls
-// hang, because its webhook does, keeps what it has taken and nothing else: Take gives turns by
-// namespace, one after the other, and passes over one that has taken as many as it may.
+// FairLine: what waits for a call to an API server, by namespace, and whose turn it is. A namespace
+// whose calls hang, because its webhook does, keeps what it has taken and nothing else: Take gives
+// turns by namespace, one after the other, and passes over one that has taken as many as it may.
 //
 //   Put(ns, key, due) ──▶ waiting ──Take, due──▶ taken, counted for ns ──Done(ns)──▶ forgotten
 //

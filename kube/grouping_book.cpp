@@ -177,7 +177,7 @@ void GroupingBook::Use(const PodUid& uid, const Entry& entry) {
 }
 
 Grouping GroupingBook::LookAt(const PodUid& uid, const JsonNode& pod, Entry& entry) {
-  entry.owners.clear();
+  std::vector<OwnerKey> before = std::exchange(entry.owners, {});
   if (!settings_->by_owner) {
     Use(uid, entry);
     Grouping alone;
@@ -189,8 +189,14 @@ Grouping GroupingBook::LookAt(const PodUid& uid, const JsonNode& pod, Entry& ent
     return owners_.Look(key);
   };
   Grouping grouping = JudgeGrouping(pod, settings_->rules, look, settings_->unreadable);
+  if (KeepsJudgement(entry, grouping)) entry.owners = std::move(before);
   Use(uid, entry);
   return grouping;
+}
+
+// Until what the rules read of its owner now has been read, what was said of the pod before holds.
+bool GroupingBook::KeepsJudgement(const Entry& entry, const Grouping& grouping) {
+  return entry.judged && grouping.next && owners_.Look(*grouping.next).outdated;
 }
 
 bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
@@ -201,6 +207,7 @@ bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
   if (grouping.kind == Grouping::Kind::kUnread &&
       owners_.Look(*grouping.next).state != OwnerRead::State::kUnread)
     grouping = LookAt(uid, text->root(), entry);
+  if (KeepsJudgement(entry, grouping)) return false;
   entry.judged = true;
   const bool was_gang = entry.grouping.kind == Grouping::Kind::kGang;
   const bool unread =

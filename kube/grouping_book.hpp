@@ -104,6 +104,7 @@ class GroupingBook {
   bool Mine(const Entry& entry) const;
   // True: it says something else now.
   bool Judge(const cluster::PodUid& uid, Entry& entry);
+  bool KeepsJudgement(const Entry& entry, const Grouping& grouping);
   Grouping LookAt(const cluster::PodUid& uid, const JsonNode& pod, Entry& entry);
   void Use(const cluster::PodUid& uid, const Entry& entry);
   std::optional<cluster::Pod> Tell(Entry& entry);

@@ -31,6 +31,11 @@ bool Names(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
+// Of the elements of a list; null: they are not kept.
+const Kept* EachOf(const Kept& tree) {
+  return tree.members.empty() || tree.members.back().name != "*" ? nullptr : &tree.members.back();
+}
+
 std::string Bytes(size_t count) { return std::to_string(count) + " bytes"; }
 
 }  // namespace
@@ -69,21 +74,26 @@ size_t JsonSieve::held() const {
 }
 
 bool JsonSieve::Open(bool object) {
+  if (InMarkedList()) return MarkElement(scanner_.depth() - 1);
+  using Kind = Kept::Kind;
   Kept kept = Expected();
-  BeginValue(kept, kept.kind == Kept::Kind::kObject && object, scanner_.depth() - 1);
-  const bool wanted = object ? kept.kind == Kept::Kind::kObject || kept.kind == Kept::Kind::kMap ||
-                                   kept.kind == Kept::Kind::kElement
-                             : kept.kind == Kept::Kind::kList || kept.kind == Kept::Kind::kElements;
+  const bool tree = kept.kind == Kind::kTree;
+  const bool members = kept.kind == Kind::kObject || (tree && !kept.members.empty());
+  BeginValue(kept, members && object, scanner_.depth() - 1);
+  const bool wanted = object ? members || kept.kind == Kind::kMap || kept.kind == Kind::kElement
+                             : kept.kind == Kind::kList || kept.kind == Kind::kElements || tree ||
+                                   kept.kind == Kind::kMark;
   if (!wanted) {
     if (!Append(object ? "{}" : "[]")) return !problem_;
     scanner_.SkipTo(scanner_.depth() - 1);
     return EndValue();
   }
   if (!Append(object ? "{" : "[")) return !problem_;
-  if (kept.kind == Kept::Kind::kElement) {
-    kept.kind = Kept::Kind::kObject;
+  if (kept.kind == Kind::kElement) {
+    kept.kind = Kind::kObject;
     kept.members = options_.element;
   }
+  if (tree && !object && EachOf(kept) == nullptr) kept.kind = Kind::kMark;
   frames_.push_back({kept, !object, false});
   return true;
 }
@@ -96,15 +106,18 @@ bool JsonSieve::Close(bool object) {
 
 bool JsonSieve::Piece(JsonScanner::Token token, std::string_view raw, bool last) {
   if (token == JsonScanner::Token::kKey) return KeyPiece(raw, last);
+  if (InMarkedList()) return MarkElement(scanner_.depth());
   const bool text = token == JsonScanner::Token::kText;
   if (!in_value_) {
     const Kept kept = Expected();
     BeginValue(kept, false, scanner_.depth());
     if (text && !Append("\"")) return !problem_;
     in_value_ = true;
+    mark_ = text && kept.kind == Kept::Kind::kMark;
     longest_ = kept.longest;
     value_begin_ = kept_.size();
   }
+  if (mark_) raw = raw.empty() || kept_.size() > value_begin_ ? "" : "+";
   if (kept_.size() - value_begin_ + raw.size() > longest_) {
     return LeaveOut("holds a text of more than " + Bytes(longest_));
   }
@@ -124,12 +137,20 @@ bool JsonSieve::KeyPiece(std::string_view raw, bool last) {
   return kept;
 }
 
+bool JsonSieve::InMarkedList() const {
+  return !frames_.empty() && frames_.back().list && frames_.back().kept.kind == Kept::Kind::kMark;
+}
+
+bool JsonSieve::MarkElement(size_t depth) {
+  frames_.pop_back();
+  if (!Append("null]")) return !problem_;
+  scanner_.SkipTo(depth - 1);
+  return EndValue();
+}
+
 bool JsonSieve::MatchKey() {
   Frame& frame = frames_.back();
   if (frame.kept.kind == Kept::Kind::kMap) {
-    if (key_.size() > kMaxKeptText) {
-      return LeaveOut("holds a name of more than " + Bytes(kMaxKeptText));
-    }
     next_ = {.longest = frame.kept.longest};
   } else {
     const std::string name = Unescaped(key_);
@@ -142,6 +163,8 @@ bool JsonSieve::MatchKey() {
     }
     next_ = *found;
   }
+  if (key_.size() > kMaxKeptText)
+    return LeaveOut("holds a name of more than " + Bytes(kMaxKeptText));
   const bool first = !std::exchange(frame.any, true);
   const bool appended = (first || Append(",")) && Append("\"") && Append(key_) && Append("\":");
   return appended || !problem_;
@@ -152,6 +175,7 @@ Kept JsonSieve::Expected() const {
   const Frame& frame = frames_.back();
   if (!frame.list) return next_;
   if (frame.kept.kind == Kept::Kind::kElements) return {.kind = Kept::Kind::kElement};
+  if (frame.kept.kind == Kept::Kind::kTree) return *EachOf(frame.kept);
   Kept kept = frame.kept;
   kept.kind = kept.members.empty() ? Kept::Kind::kValue : Kept::Kind::kObject;
   return kept;
@@ -178,12 +202,12 @@ void JsonSieve::BeginValue(const Kept& kept, bool holds_members, size_t depth) {
 }
 
 bool JsonSieve::Append(std::string_view raw) {
-  if (bounded_ && kept_.size() - member_begin_ + raw.size() > kMaxMember) {
-    LeaveOut("is larger than " + Bytes(kMaxMember));
+  if (bounded_ && kept_.size() - member_begin_ + raw.size() > options_.largest_member) {
+    LeaveOut("is larger than " + Bytes(options_.largest_member));
     return false;
   }
-  if (kept_.size() + raw.size() > kMaxKept) {
-    problem_ = Error{Code::kExhausted, "more than " + Bytes(kMaxKept) + " of it would be kept",
+  if (kept_.size() + raw.size() > options_.most) {
+    problem_ = Error{Code::kExhausted, "more than " + Bytes(options_.most) + " of it would be kept",
                      std::string(options_.name)};
     return false;
   }

@@ -6,10 +6,10 @@
 // to the grammar only (json_scanner.hpp). A value of another kind than was expected is kept where
 // it is short, and as {} or [] where it is not, so that its decoder can say what it found.
 //
-// Bounds, none of them on the text as a whole: kMaxMember for each member of a member of the object
-// (metadata.labels, spec.affinity), `longest` for each text in it. A member beyond them is kept as
-// null, and `left_out` says so. Only names that are given again and again reach kMaxKept, which is
-// an error. One thread.
+// Bounds, none of them on the text as a whole: kMaxMember, where its user names no other, for each
+// member of a member of the object (metadata.labels, spec.affinity), `longest` for each text in it.
+// A member beyond them is kept as null, and `left_out` says so. Only names that are given again and
+// again reach kMaxKept, which is an error. One thread.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +37,10 @@ struct Kept {
     kList,      // of a list every element: an object of which `members` are kept, else a value
     kElement,   // an object, kept apart
     kElements,  // a list, each element kept apart
+    // Of an object the members that are named; "*", which is the last, is any other, and each
+    // element of a list. Without it a list is kept as whether it has elements.
+    kTree,
+    kMark,  // whether something stands there: of a text or a list whether it is empty
   };
   std::string_view name = {};  // with * at its end: all names that begin so
   Kind kind = Kind::kValue;
@@ -61,6 +65,8 @@ class JsonSieve final : private JsonScanner::Reader {
     std::span<const Kept> element = {};  // what is kept of each element
     std::span<const Kept> also = {};     // and as well
     std::string_view name = {};          // of an element, in errors
+    size_t largest_member = kMaxMember;
+    size_t most = kMaxKept;  // of all that is kept
   };
   // `take` returns false when the rest is not wanted.
   JsonSieve(const Options& options, Take take);
@@ -96,6 +102,9 @@ class JsonSieve final : private JsonScanner::Reader {
   bool MatchKey();
   // What is to be kept of the value that begins.
   Kept Expected() const;
+  // Of the innermost list only that it has elements is kept, and one begins, in `depth` others.
+  bool InMarkedList() const;
+  bool MarkElement(size_t depth);
   // Before the first byte of a value that lies in `depth` others: commas, and which bounds it is
   // under. `holds_members`: those of its members.
   void BeginValue(const Kept& kept, bool holds_members, size_t depth);
@@ -116,6 +125,7 @@ class JsonSieve final : private JsonScanner::Reader {
   Kept next_;                  // of the value that follows a key
   std::string key_;            // that is read, as it is written
   bool in_value_ = false;      // pieces of a value have come
+  bool mark_ = false;          // of that text only whether it is empty is kept
   size_t longest_ = 0;         // of that value
   size_t value_begin_ = 0;     // in `kept_`
 

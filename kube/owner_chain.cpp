@@ -118,6 +118,7 @@ OwnerChain FollowOwners(const JsonNode& pod, const GroupingRules& rules,
       return chain;
     }
     link.object = read.object;
+    link.held = std::move(read.held);
     chain.links.push_back(std::move(link));
   }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct OwnerRead {
   const JsonNode* object = nullptr;  // of kKnown
   std::string why = {};              // of kForbidden, for people
   bool lasts = true;                 // of kForbidden: it is refused, or has failed for long
+  // Of kUnread: it was read, but not what the rules read now. What was made of it holds till then.
+  bool outdated = false;
+  std::shared_ptr<const Json> held = nullptr;  // keeps `object`, where somebody has to
 };
 using OwnerLookup = std::function<OwnerRead(const OwnerKey&)>;
 
@@ -47,6 +51,7 @@ struct OwnerLink {
   OwnerKey key;
   const JsonNode* object = nullptr;
   const cluster::GroupingRule* rule = nullptr;  // null: a pod, which has none
+  std::shared_ptr<const Json> held = nullptr;   // as in OwnerRead
   bool is_pod() const { return key.kind == "Pod" && key.group() == cluster::kCoreGroup; }
 };
 

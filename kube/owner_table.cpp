@@ -38,19 +38,16 @@ std::string PathOf(const OwnerKey& key, const cluster::GroupingRules& rules) {
          key.ns + "/" + (pod ? "pods" : rule->resource) + "/" + key.name;
 }
 
-std::string UidOf(const Json& object) {
+struct Identified {
+  std::string uid;
+  std::string version;
+};
+Identified IdentifiedBy(const Json& object) {
   JsonProblems ignored;
   const JsonView view(object.root(), "object", ignored);
   const JsonView metadata = view.Get("metadata");
-  return std::string(metadata.Get("uid").Text());
-}
-
-std::string VersionOf(const Json& object) {
-  JsonProblems ignored;
-  const JsonView view(object.root(), "object", ignored);
-  const JsonView metadata = view.Get("metadata");
-  return std::string(metadata.Get("uid").Text()) + " " +
-         std::string(metadata.Get("resourceVersion").Text());
+  return {std::string(metadata.Get("uid").Text()),
+          std::string(metadata.Get("resourceVersion").Text())};
 }
 
 }  // namespace
@@ -59,18 +56,24 @@ OwnerTable::Kind OwnerTable::KindOf(const OwnerKey& key) {
   return {key.api_version + " " + key.kind, key.ns};
 }
 
-OwnerRead OwnerTable::Look(const OwnerKey& key) const {
+OwnerRead OwnerTable::Look(const OwnerKey& key) {
   const auto found = owners_.find(key);
-  if (found != owners_.end()) {
-    const Owner& owner = found->second;
-    return {owner.state, owner.object == nullptr ? nullptr : &owner.object->root(), owner.why,
-            owner.lasts};
+  if (found == owners_.end()) return {};
+  const Owner& owner = found->second;
+  OwnerRead read{owner.state, nullptr, owner.why, owner.lasts};
+  read.outdated = owner.outdated && owner.state == OwnerRead::State::kUnread;
+  if (owner.state == OwnerRead::State::kKnown) {
+    read.held = store_.Find(key);
+    read.object = &read.held->root();
   }
-  return {};
+  return read;
 }
+
+OwnerTable::Line& OwnerTable::LineOf(Time due) { return due == kLast ? last_ : line_; }
 
 void OwnerTable::SetDue(const OwnerKey& key, Owner& owner, Time due) {
   if (owner.due != Time::Never()) due_.erase({owner.due, key});
+  if (std::exchange(owner.in_line, false)) LineOf(owner.due).Remove(key.ns, key, owner.due);
   owner.due = due;
   if (due != Time::Never()) due_.emplace(due, key);
 }
@@ -91,8 +94,7 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
     const auto owner = owners_.find(key);
     owner->second.pods.erase(pod);
     if (!owner->second.pods.empty()) continue;
-    SetDue(key, owner->second, Time::Never());
-    if (key.kind == "Pod") pods_.erase(key.uid);
+    Forget(key, owner->second);
     owners_.erase(owner);
   }
   for (const OwnerKey& key : keys) {
@@ -108,6 +110,7 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
       continue;
     }
     owner.path = PathOf(key, rules);
+    if (!owner.path.empty()) owner.fields = FieldsOf(key, rules);
     if (key.kind == "Pod") pods_.emplace(key.uid, key);
     if (owner.path.empty()) {
       owner.state = OwnerRead::State::kGone;  // no object has such a name
@@ -124,14 +127,45 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
   } else {
     used_by_.insert_or_assign(pod, std::move(keys));
   }
+  UseRoom();
+}
+
+void OwnerTable::Forget(const OwnerKey& key, Owner& owner) {
+  SetDue(key, owner, Time::Never());
+  if (key.kind == "Pod") pods_.erase(key.uid);
+  store_.Drop(key);
+}
+
+void OwnerTable::UseRoom() {
+  const std::optional<OwnerKey> key = store_.TakeFitting();
+  if (!key) return;
+  Owner& owner = owners_.at(*key);
+  if (!owner.reading) SetDue(*key, owner, kFirst);
+}
+
+std::shared_ptr<const OwnerFields> OwnerTable::FieldsOf(const OwnerKey& key,
+                                                        const cluster::GroupingRules& rules) {
+  std::shared_ptr<const OwnerFields>& fields = fields_[{FindRule(rules, key), key.kind == "Pod"}];
+  if (fields == nullptr) fields = std::make_shared<const OwnerFields>(rules, key);
+  return fields;
 }
 
 void OwnerTable::Follow(const cluster::GroupingRules& rules) {
+  fields_.clear();
   for (auto& [key, owner] : owners_) {
     std::string path = PathOf(key, rules);
-    if (path.empty() || path == owner.path) continue;
+    if (path.empty()) continue;
+    const std::shared_ptr<const OwnerFields> before =
+        std::exchange(owner.fields, FieldsOf(key, rules));
+    const bool moved = path != owner.path;
+    const bool unkept = before != nullptr && !before->Covers(*owner.fields);
+    if (!moved && !unkept) continue;
     owner.path = std::move(path);
-    refused_until_.erase(KindOf(key));
+    if (moved) refused_until_.erase(KindOf(key));
+    if (unkept && owner.state == OwnerRead::State::kKnown) {
+      owner.state = OwnerRead::State::kUnread;
+      owner.outdated = true;
+    }
     if (!owner.reading) SetDue(key, owner, kFirst);
     owner.stale = owner.reading;
   }
@@ -163,19 +197,29 @@ void OwnerTable::RefreshPod(const PodUid& pod, Time now) {
 Time OwnerTable::NextDue() const { return due_.empty() ? Time::Never() : due_.begin()->first; }
 
 std::optional<OwnerRequest> OwnerTable::Take(Time now) {
-  while (NextDue() <= now) {
-    const OwnerKey key = due_.begin()->second;
-    Owner& owner = owners_.at(key);
-    const auto refused = refused_until_.find(KindOf(key));
-    if (refused != refused_until_.end() && now < refused->second.until) {
-      SetDue(key, owner, refused->second.until);
-      continue;
+  for (; NextDue() <= now; due_.erase(due_.begin())) {
+    const auto& [due, key] = *due_.begin();
+    LineOf(due).Put(key.ns, key, due);
+    owners_.at(key).in_line = true;
+  }
+  for (Line* line : {&line_, &last_}) {
+    while (const auto turn = line->Take(now, options_.at_once)) {
+      const OwnerKey& key = turn->key;
+      Owner& owner = owners_.at(key);
+      owner.in_line = false;
+      owner.due = Time::Never();
+      const auto refused = refused_until_.find(KindOf(key));
+      if (refused != refused_until_.end() && now < refused->second.until) {
+        line->Done(key.ns);
+        SetDue(key, owner, refused->second.until);
+        continue;
+      }
+      // The others of its kind wait for what is said of this one.
+      if (refused != refused_until_.end()) refused->second.until = now + options_.refused_for;
+      owner.reading = true;
+      taken_.emplace(key, line);
+      return OwnerRequest{key, owner.path, owner.fields};
     }
-    // The others of its kind wait for what is said of this one.
-    if (refused != refused_until_.end()) refused->second.until = now + options_.refused_for;
-    SetDue(key, owner, Time::Never());
-    owner.reading = true;
-    return OwnerRequest{key, owner.path};
   }
   return std::nullopt;
 }
@@ -194,8 +238,13 @@ Time OwnerTable::NextRead(const Owner& owner, Time now) const {
 
 OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Time now) {
   Learnt learnt;
-  const bool served =
-      answer.kind == OwnerAnswer::Kind::kRead || answer.kind == OwnerAnswer::Kind::kGone;
+  if (const auto taken = taken_.find(key); taken != taken_.end()) {
+    taken->second->Done(key.ns);
+    taken_.erase(taken);
+  }
+  const bool served = answer.kind == OwnerAnswer::Kind::kRead ||
+                      answer.kind == OwnerAnswer::Kind::kGone ||
+                      answer.kind == OwnerAnswer::Kind::kTooLarge;
   if (served) EndRefusal(KindOf(key), now);
   if (answer.kind == OwnerAnswer::Kind::kRefused)
     learnt.pods = BeginRefusal(KindOf(key), answer.why, now);
@@ -207,11 +256,12 @@ OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Ti
     owner.reading = false;
     owner.read_at = now;
     bool changed = false;
-    if (served) {
+    if (served && stale && owner.outdated) {
+      SetDue(key, owner, kFirst);  // it was read by the rules of before
+    } else if (served) {
       owner.failures = 0;
-      // One that was made anew under its name is another one.
-      if (answer.object != nullptr && UidOf(*answer.object) != key.uid) answer.object = nullptr;
-      changed = LearnObject(owner, std::move(answer.object));
+      changed = LearnObject(key, owner, answer);
+      any = answer.kind == OwnerAnswer::Kind::kTooLarge;
       SetDue(key, owner, stale ? now + options_.again_after : NextRead(owner, now));
     } else if (answer.kind == OwnerAnswer::Kind::kRefused) {
       SetDue(key, owner, refused_until_.at(KindOf(key)).until);
@@ -222,7 +272,8 @@ OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Ti
       for (const auto& [pod, need] : owner.pods) learnt.pods.push_back(pod);
     }
   }
-  if (any) learnt.warning = SayOnce(key, answer.why);
+  if (any) learnt.warning = SayOnce(key, answer);
+  UseRoom();
   return learnt;
 }
 
@@ -258,14 +309,34 @@ std::vector<PodUid> OwnerTable::BeginRefusal(const Kind& kind, const std::string
   return pods;
 }
 
-bool OwnerTable::LearnObject(Owner& owner, std::shared_ptr<const Json> object) {
-  const OwnerRead::State before = owner.state;
-  owner.state = object == nullptr ? OwnerRead::State::kGone : OwnerRead::State::kKnown;
-  std::string version = object == nullptr ? "" : VersionOf(*object);
-  const bool same = before == owner.state && version == owner.version;
+// `answer` becomes what it comes to.
+bool OwnerTable::LearnObject(const OwnerKey& key, Owner& owner, OwnerAnswer& answer) {
+  using Said = OwnerAnswer::Kind;
+  using State = OwnerRead::State;
+  owner.outdated = false;
+  std::string version;
+  if (answer.kind == Said::kRead) {
+    const Identified is = IdentifiedBy(*answer.object.json);
+    version = is.uid + " " + is.version;
+    // One that was made anew under its name is another one.
+    if (is.uid != key.uid) answer.kind = Said::kGone;
+  }
+  if (answer.kind == Said::kRead && !store_.Keep(key, std::move(answer.object))) {
+    answer.kind = Said::kTooLarge;
+    answer.why = store_.WhyNot(key);
+  } else if (answer.kind != Said::kRead) {
+    store_.Drop(key);
+  }
+  if (answer.kind == Said::kTooLarge) {
+    const bool same = owner.state == State::kForbidden && owner.why == answer.why;
+    MarkUnreadable(owner, answer.why, true);
+    return !same;
+  }
+  const State now = answer.kind == Said::kRead ? State::kKnown : State::kGone;
+  if (now == State::kGone) version.clear();
+  const bool same = std::exchange(owner.state, now) == now && version == owner.version;
   owner.why.clear();
   owner.lasts = false;
-  owner.object = std::move(object);
   owner.version = std::move(version);
   return !same;
 }
@@ -285,11 +356,17 @@ bool OwnerTable::LearnFailure(const OwnerKey& key, Owner& owner, const std::stri
   return true;
 }
 
-std::string OwnerTable::SayOnce(const OwnerKey& key, const std::string& why) {
+std::string OwnerTable::SayOnce(const OwnerKey& key, const OwnerAnswer& answer) {
   const std::string kind = key.kind + " of " + key.group();
+  if (answer.kind == OwnerAnswer::Kind::kTooLarge) {
+    if (!said_.insert("large " + key.ns).second) return {};
+    return "owners of pods are beyond a bound in namespace " + key.ns + ", " + key.Shown() +
+           " for one, and their pods wait (" + answer.why + ")";
+  }
   if (!said_.insert(kind).second) return {};
   return "owners of kind " + kind +
-         " cannot be read, and what they and their owners say of gangs is not known (" + why + ")";
+         " cannot be read, and what they and their owners say of gangs is not known (" +
+         answer.why + ")";
 }
 
 }  // namespace muster::kube

@@ -1,7 +1,6 @@
 // OwnerTable: the owners that pods are judged by: what was read of each, who needs it, and when it
 // is to be read again. Each is read once for all of its pods. Pure but for the time that it is
 // told; one thread at a time.
-//
 // An owner is not watched: that would take the right to list whole kinds, of which Muster needs few
 // objects. It is read
 //   - when a pod needs it for the first time;
@@ -15,7 +14,12 @@
 // reads that fail are told after `shown_after`, and last after `patience`, as a refusal does at
 // once. What is refused is asked again by one owner of its kind and namespace, after
 // `refused_first` and then ever more rarely, every `refused_for` in the end, and is said once for
-// each kind.
+// each kind. One that is beyond a bound (OwnerStore's, or of one owner) is as one that is refused,
+// but is read like the others, and as soon as there is room.
+//
+//   due_ ──the time has come──▶ line_, or last_ for what only ended pods need ──Take──▶ taken_
+//
+// In the lines namespaces take turns (fair_line.hpp), and of each few are read at a time.
 #pragma once
 
 #include <cstdint>
@@ -30,28 +34,12 @@
 #include "cluster/grouping_rule.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/units.hpp"
-#include "kube/json.hpp"
+#include "kube/fair_line.hpp"
+#include "kube/owner_answer.hpp"
 #include "kube/owner_chain.hpp"
+#include "kube/owner_store.hpp"
 
 namespace muster::kube {
-
-// What an API server said to a read of one owner.
-struct OwnerAnswer {
-  enum class Kind {
-    kRead,
-    kGone,
-    kRefused,  // it may not be read, or its kind is not served
-    kFailed,   // nobody knows: to be tried again
-  };
-  Kind kind = Kind::kFailed;
-  std::shared_ptr<const Json> object;  // of kRead
-  std::string why;                     // of kRefused and kFailed, for people
-};
-
-struct OwnerRequest {
-  OwnerKey key;
-  std::string path;  // "/apis/batch/v1/namespaces/team/jobs/train"
-};
 
 class OwnerTable {
  public:
@@ -66,30 +54,30 @@ class OwnerTable {
     cluster::Duration patience = cluster::Duration(60'000);
     cluster::Duration refused_first = cluster::Duration(5'000);
     cluster::Duration refused_for = cluster::Duration(60'000);
+    size_t most_bytes = size_t{64} << 20;  // of all that is kept of owners
+    int at_once = 2;                       // reads of one namespace
   };
   // How much the pods of an owner depend on it.
   enum class Need { kEnded, kRunning, kWaiting };
 
-  explicit OwnerTable(Options options) : options_(options) {}
-
-  // What is known of it; without a rule for its kind it cannot be asked for.
-  OwnerRead Look(const OwnerKey& key) const;
+  explicit OwnerTable(Options options) : options_(options), store_(options.most_bytes) {}
+  // What is known of it; without a rule for its kind nobody asks.
+  OwnerRead Look(const OwnerKey& key);
   // The pod needs these now, and no others. `rules`: they name where objects are served.
   void Use(const cluster::PodUid& pod, std::vector<OwnerKey> keys, Need need,
            const cluster::GroupingRules& rules);
   void Forget(const cluster::PodUid& pod) { Use(pod, {}, Need::kEnded, {}); }
-  // Rules have changed: what they say is served elsewhere is read there.
+  // Rules have changed: what is served elsewhere, or of which they read what was not kept, is read.
   void Follow(const cluster::GroupingRules& rules);
-  // It may have changed.
+  // It may have changed; so may the pod, if others are owned by it.
   void Refresh(const OwnerKey& key, cluster::Time now);
-  // So may the pod, if others are owned by it.
   void RefreshPod(const cluster::PodUid& pod, cluster::Time now);
   size_t CountPods(const OwnerKey& key) const;  // that need it
   size_t size() const { return owners_.size(); }
-
-  // What is to be read by now; nothing: nothing is. Each is to be answered by Learn.
+  // What is to be read by now, and to be answered by Learn; nothing: that waits for others'
+  // answers.
   std::optional<OwnerRequest> Take(cluster::Time now);
-  cluster::Time NextDue() const;
+  cluster::Time NextDue() const;  // when more is due
   struct Learnt {
     std::vector<cluster::PodUid> pods;  // that are to be judged again
     std::string warning;                // empty: nothing to say
@@ -99,13 +87,15 @@ class OwnerTable {
  private:
   struct Owner {
     OwnerRead::State state = OwnerRead::State::kUnread;
-    std::shared_ptr<const Json> object;
     std::string version;
-    std::string why;     // of kForbidden, as in OwnerRead
-    bool lasts = false;  // likewise
+    std::shared_ptr<const OwnerFields> fields;  // that are to be kept of it
+    bool outdated = false;                      // as in OwnerRead
+    std::string why;                            // of kForbidden, as in OwnerRead
+    bool lasts = false;                         // likewise
     std::string path;
     std::map<cluster::PodUid, Need> pods;  // that need it
     cluster::Time due = cluster::Time::Never();
+    bool in_line = false;  // that time has come
     cluster::Time read_at;
     bool reading = false;
     bool stale = false;  // it may have changed since that began
@@ -119,28 +109,42 @@ class OwnerTable {
     int times = 0;  // in a row
   };
 
+  using Line = FairLine<OwnerKey, cluster::Time>;
+
   static Kind KindOf(const OwnerKey& key);
+  Line& LineOf(cluster::Time due);
   void SetDue(const OwnerKey& key, Owner& owner, cluster::Time due);
   Need NeedOf(const Owner& owner) const;
   // From one look at an owner to the next, without an occasion.
   cluster::Duration LookAfter(Need need) const;
   cluster::Time NextRead(const Owner& owner, cluster::Time now) const;
   // Whether its pods are to be judged again.
-  bool LearnObject(Owner& owner, std::shared_ptr<const Json> object);
+  bool LearnObject(const OwnerKey& key, Owner& owner, OwnerAnswer& answer);
   bool LearnFailure(const OwnerKey& key, Owner& owner, const std::string& why, cluster::Time now);
   static void MarkUnreadable(Owner& owner, const std::string& why, bool lasts);
+  void Forget(const OwnerKey& key, Owner& owner);
+  void UseRoom();
   void EndRefusal(const Kind& kind, cluster::Time now);
   std::vector<cluster::PodUid> BeginRefusal(const Kind& kind, const std::string& why,
                                             cluster::Time now);
-  std::string SayOnce(const OwnerKey& key, const std::string& why);
+  std::string SayOnce(const OwnerKey& key, const OwnerAnswer& answer);
+  std::shared_ptr<const OwnerFields> FieldsOf(const OwnerKey& key,
+                                              const cluster::GroupingRules& rules);
 
   const Options options_;
+  OwnerStore store_;
   std::map<OwnerKey, Owner> owners_;
   std::map<cluster::PodUid, std::vector<OwnerKey>> used_by_;
   std::map<std::string, OwnerKey> pods_;  // owners that are pods, by UID
   std::set<std::pair<cluster::Time, OwnerKey>> due_;
+  Line line_;
+  Line last_;
+  std::multimap<OwnerKey, Line*> taken_;
   std::map<Kind, Refusal> refused_until_;
-  std::set<std::string> said_;  // kinds
+  std::set<std::string> said_;  // of kinds
+  // By the rule for it, and whether it is a pod.
+  std::map<std::pair<const cluster::GroupingRule*, bool>, std::shared_ptr<const OwnerFields>>
+      fields_;
 };
 
 }  // namespace muster::kube

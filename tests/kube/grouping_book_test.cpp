@@ -32,9 +32,7 @@ TEST_CASE("ten thousand pods of a hundred Jobs cost a hundred reads", "[kube][gr
     world.See("p" + std::to_string(pod), {.job = "job-" + std::to_string(pod % 100)});
   while (const auto request = world.book.owners().Take(world.now)) {
     ++world.reads;
-    world.book.Learn(request->key,
-                     {OwnerAnswer::Kind::kRead, OwnerJson(JobJson(request->key.name, 100)), {}},
-                     world.now);
+    world.book.Learn(request->key, ReadAs(JobJson(request->key.name, 100)), world.now);
   }
   CHECK(world.reads == 100);
   CHECK(world.book.withheld() == 0);
@@ -99,9 +97,7 @@ TEST_CASE("looks at many owners are spread over a longer time", "[kube][grouping
   for (; world.now < end; world.now = world.now + Duration(1'000)) {
     while (const auto request = world.book.owners().Take(world.now)) {
       ++reads;
-      world.book.Learn(request->key,
-                       {OwnerAnswer::Kind::kRead, OwnerJson(JobJson(request->key.name, 2)), {}},
-                       world.now);
+      world.book.Learn(request->key, ReadAs(JobJson(request->key.name, 2)), world.now);
     }
   }
   CHECK(reads > 2 * kJobs);
@@ -131,7 +127,7 @@ TEST_CASE("a gang's size is followed when what wraps its owner is gone", "[kube]
   };
   world.See("a");
   CHECK(world.Answer(job(3, 1)).empty());
-  CHECK(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kGone, nullptr, {}}) == "a: job:train of 3;");
+  CHECK(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kGone, {}, {}}) == "a: job:train of 3;");
   world.now = world.now + Duration(30'000);
   CHECK(world.Answer(job(2, 2)) == "a: job:train of 2;");
   world.now = world.now + Duration(30'000);
@@ -156,7 +152,7 @@ TEST_CASE("pods that are judged keep their gang when their owner goes", "[kube][
   world.See("a");
   world.Answer(JobJson("train", 2));
   world.now = world.now + Duration(30'000);
-  CHECK(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kGone, nullptr, {}}).empty());
+  CHECK(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kGone, {}, {}}).empty());
   CHECK(world.See("a", {.node = "n0"}) == "a: job:train of 2");
   CHECK(world.See("b") == "b: alone");
 }
@@ -294,7 +290,7 @@ TEST_CASE("a pod that was withdrawn comes back by itself when its owner cannot b
   world.See("a");
   world.book.Set({config::ShippedGroupingRules(), {"muster"}});
   REQUIRE(world.book.TakeWithdrawn().size() == 1);
-  CHECK_THAT(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kRefused, nullptr, "forbidden"}),
+  CHECK_THAT(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kRefused, {}, "forbidden"}),
              Catch::StartsWith("a: job:train of 1;"));
   CHECK(world.book.withheld() == 0);
   // It is deleted in the meantime: nothing is left to withdraw.

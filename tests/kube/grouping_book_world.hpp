@@ -21,6 +21,11 @@ inline std::shared_ptr<const Json> OwnerJson(const std::string& json) {
   return std::make_shared<const Json>(*std::move(parsed));
 }
 
+// What an API server has, read without leaving anything out.
+inline OwnerAnswer ReadAs(const std::string& json) {
+  return {OwnerAnswer::Kind::kRead, {json, OwnerJson(json)}, {}};
+}
+
 inline std::string JobJson(const std::string& name, int parallelism, int version = 1) {
   const std::string count = std::to_string(parallelism);
   return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name +
@@ -56,7 +61,9 @@ inline std::string PodJson(const std::string& name, const PodOptions& options) {
 
 // A book with the rules that ship, at a time that the test moves.
 struct BookWorld {
-  BookWorld() { book.Set({config::ShippedGroupingRules(), {"muster"}}); }
+  explicit BookWorld(OwnerTable::Options options = {}) : book(options) {
+    book.Set({config::ShippedGroupingRules(), {"muster"}});
+  }
 
   // "team/a: alone", "team/a: job:train… of 4", "team/a: defect …", or "withheld".
   std::string See(const std::string& name, const PodOptions& options = {}) {
@@ -89,9 +96,7 @@ struct BookWorld {
     for (const std::string& warning : told.warnings) text += "! " + warning + ";";
     return text;
   }
-  std::string Answer(const std::string& object) {
-    return Answer(OwnerAnswer{OwnerAnswer::Kind::kRead, OwnerJson(object), {}});
-  }
+  std::string Answer(const std::string& object) { return Answer(ReadAs(object)); }
 
   GroupingBook book;
   cluster::Time now = cluster::Time(1'000'000);

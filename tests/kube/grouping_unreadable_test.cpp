@@ -12,7 +12,7 @@ using cluster::Duration;
 using cluster::PodUid;
 using cluster::Time;
 
-const OwnerAnswer kRefusedAnswer{OwnerAnswer::Kind::kRefused, nullptr, "no right"};
+const OwnerAnswer kRefusedAnswer{OwnerAnswer::Kind::kRefused, {}, "no right"};
 
 TEST_CASE("pods of an owner that may not be read wait together, and that is said once for its kind",
           "[kube][grouping]") {
@@ -37,9 +37,7 @@ TEST_CASE("pods of an owner that may not be read wait together, and that is said
   for (int i = 0; i < 2; ++i) {  // the right is there now
     const auto request = world.book.owners().Take(world.now);
     REQUIRE(request);
-    world.book.Learn(request->key,
-                     {OwnerAnswer::Kind::kRead, OwnerJson(JobJson(request->key.name, 2)), {}},
-                     world.now);
+    world.book.Learn(request->key, ReadAs(JobJson(request->key.name, 2)), world.now);
   }
   CHECK(world.See("a") == "a: job:train of 2");
   CHECK(world.See("b", {.job = "other"}) == "b: job:other of 2");
@@ -65,7 +63,7 @@ TEST_CASE("pods start alone where the policy says that of owners that cannot be 
     CHECK_THAT(world.Answer(kRefusedAnswer), Catch::StartsWith("a: alone;"));
   }
   SECTION("after a minute where it fails") {
-    const OwnerAnswer failed{OwnerAnswer::Kind::kFailed, nullptr, "no connection"};
+    const OwnerAnswer failed{OwnerAnswer::Kind::kFailed, {}, "no connection"};
     const Time begin = world.now;
     std::string told;
     while (told.find("a: alone") == std::string::npos) {
@@ -87,7 +85,7 @@ TEST_CASE("reads that fail are tried again, and pods wait for them and say so",
           "[kube][grouping]") {
   BookWorld world;
   world.See("a");
-  const OwnerAnswer failed{OwnerAnswer::Kind::kFailed, nullptr, "no connection"};
+  const OwnerAnswer failed{OwnerAnswer::Kind::kFailed, {}, "no connection"};
   const Time begin = world.now;
   std::string told;
   const auto fail = [&] {

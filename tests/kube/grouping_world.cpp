@@ -5,6 +5,7 @@
 
 #include "config/grouping_file.hpp"
 #include "config/manifest.hpp"
+#include "kube/owner_reader.hpp"
 
 namespace muster::kube::testing {
 
@@ -43,7 +44,12 @@ GroupingWorld::GroupingWorld() : rules_(config::ShippedGroupingRules()) {}
 void GroupingWorld::Add(const std::string& yaml) {
   const std::string kind(Document(yaml).kind());
   const std::string name = Document(yaml).source().Find("metadata")->TextAt("name");
-  objects_.insert_or_assign(kind + " " + name, Parsed(yaml));
+  const std::string version(Document(yaml).source().TextAt("apiVersion"));
+  const OwnerFields fields(rules_, {version, kind, "team", name, ""});
+  const OwnerAnswer kept = SiftOwner(Document(yaml).json(), fields, kind);
+  INFO(kept.why);
+  REQUIRE(kept.kind == OwnerAnswer::Kind::kRead);
+  objects_.insert_or_assign(kind + " " + name, kept.object.json);
 }
 
 void GroupingWorld::Remove(const std::string& kind, const std::string& name) {
@@ -57,7 +63,7 @@ OwnerRead GroupingWorld::Look(const OwnerKey& key) {
   if (forbidden_.contains(key.kind)) return {OwnerRead::State::kForbidden, nullptr, "no right"};
   const auto found = objects_.find(key.Shown());
   if (found == objects_.end()) return {OwnerRead::State::kGone, nullptr};
-  return {OwnerRead::State::kKnown, &found->second.root()};
+  return {OwnerRead::State::kKnown, &found->second->root()};
 }
 
 Grouping GroupingWorld::Judge(const std::string& pod_yaml) {

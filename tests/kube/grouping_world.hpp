@@ -3,6 +3,7 @@
 
 #include <list>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ class GroupingWorld {
   GroupingWorld();
   explicit GroupingWorld(cluster::GroupingRules rules) : rules_(std::move(rules)) {}
 
-  // An object; one of the same kind and name takes its place.
+  // An object, of which is there what is kept of owners; one of the same kind and name takes its
+  // place.
   void Add(const std::string& yaml);
   void Remove(const std::string& kind, const std::string& name);
   void Forbid(const std::string& kind) { forbidden_.insert(kind); }
@@ -44,8 +46,8 @@ class GroupingWorld {
   OwnerRead Look(const OwnerKey& key);
 
   cluster::GroupingRules rules_;
-  std::map<std::string, Json> objects_;  // by "Kind name"
-  std::set<std::string> forbidden_;      // kinds
+  std::map<std::string, std::shared_ptr<const Json>> objects_;  // what is kept, by "Kind name"
+  std::set<std::string> forbidden_;                             // kinds
   std::set<std::string> unread_;
   cluster::UnreadableOwners unreadable_ = cluster::UnreadableOwners::kWait;
   int reads_ = 0;

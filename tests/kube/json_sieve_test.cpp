@@ -61,6 +61,46 @@ TEST_CASE("what is named is kept as it is written, and nothing else", "[kube][si
   }
 }
 
+constexpr Kept kSize[] = {{.name = "size", .kind = Kept::Kind::kTree}};
+constexpr Kept kNamedAndAny[] = {{.name = "named", .kind = Kept::Kind::kTree, .members = kSize},
+                                 {.name = "set", .kind = Kept::Kind::kMark},
+                                 {.name = "*", .kind = Kept::Kind::kTree, .members = kSize}};
+constexpr Kept kTrees[] = {{.name = "any", .kind = Kept::Kind::kTree, .members = kNamedAndAny},
+                           {.name = "named", .kind = Kept::Kind::kTree, .members = kSize}};
+
+TEST_CASE("of a tree the places that are named are kept, in lists and in maps", "[kube][sieve]") {
+  const auto kept = [](const std::string& text) {
+    const Result<Sifted> sifted = Sift(text, kTrees, "Thing");
+    return sifted.ok() ? sifted->text : sifted.error().ToString();
+  };
+  CHECK(kept(R"({"any":[{"size":1,"no":2},{},{"size":{"a":1}},3]})") ==
+        R"({"any":[{"size":1},{},{"size":{}},3]})");
+  CHECK(kept(R"({"any":{"one":{"size":1,"no":2},"two":[{"size":3}],"named":{"size":"4"}}})") ==
+        R"({"any":{"one":{"size":1},"two":[null],"named":{"size":"4"}}})");
+  // Of a list of which nothing is read it is known whether it has elements.
+  CHECK(kept(R"({"named":[{"size":1},[2],3],"no":1})") == R"({"named":[null]})");
+  CHECK(kept(R"({"named":["x"]})") == R"({"named":[null]})");
+  CHECK(kept(R"({"named":[]})") == R"({"named":[]})");
+  CHECK(kept(R"({"named":{"size":[[]],"no":[]}})") == R"({"named":{"size":[null]}})");
+  CHECK(kept(R"({"named":"a text","any":null})") == R"({"named":"a text","any":null})");
+}
+
+TEST_CASE("of what is only marked it is kept whether something stands there", "[kube][sieve]") {
+  const auto kept = [](const std::string& value) {
+    const Result<Sifted> sifted = Sift(R"({"any":{"set":)" + value + "}}", kTrees, "Thing");
+    return sifted.ok() && !sifted->left_out ? sifted->text : "not kept";
+  };
+  const auto marked = [](const std::string& value) { return R"({"any":{"set":)" + value + "}}"; };
+  CHECK(kept('"' + std::string(500'000, 'x') + '"') == marked(R"("+")"));
+  CHECK(kept(R"("\u00e9")") == marked(R"("+")"));
+  CHECK(kept(R"("")") == marked(R"("")"));
+  CHECK(kept(R"([{"a":[1]},2])") == marked("[null]"));
+  CHECK(kept("[]") == marked("[]"));
+  CHECK(kept(R"({"a":1})") == marked("{}"));
+  CHECK(kept("7.5") == marked("7.5"));
+  CHECK(kept("false") == marked("false"));
+}
+
 TEST_CASE("the grammar holds for what is kept and for what is not", "[kube][sieve]") {
   const std::string values[] = {
       "0", "-0", "10", "-1.25", "0.5e-7", "1E+2", "1e5", "true", "false", "null", R"("")",

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "config/grouping_file.hpp"
-#include "kube/json_view.hpp"
 #include "kube/owner_reader.hpp"
 #include "tests/kube/feed_world.hpp"
 
@@ -92,21 +91,55 @@ TEST_CASE("an owner that may have changed is read again, though nothing else hap
   CHECK(Eventually([&] { return world.Reads() == 2; }));
 }
 
-TEST_CASE("who wrote which field of an owner is not kept", "[kube][feed][grouping]") {
+OwnerRequest Asked() {
+  const OwnerKey key{"batch/v1", "Job", "team", "train", "train-uid"};
+  return {key, kJobPath, std::make_shared<OwnerFields>(config::ShippedGroupingRules(), key)};
+}
+
+TEST_CASE("of an owner is kept what rules read, however large the rest of it is",
+          "[kube][feed][grouping]") {
   FakeApi api;
   std::string fat = kJob;
-  fat.insert(fat.find("\"name\":\"train\""), R"("managedFields":[{"manager":"m"}],)");
+  const std::string large(size_t{1} << 20U, 'x');
+  fat.insert(fat.find("\"name\":\"train\""),
+             R"("managedFields":[{"manager":"m"}],"annotations":{"note":")" + large + "\"},");
+  fat.insert(fat.find("\"parallelism\""),
+             R"("template":{"spec":{"env":[{"name":"A","value":")" + large + "\"}]}},");
   api.On(Method::kGet, kJobPath, Reply(200, fat));
-  const OwnerAnswer answer =
-      ReadOwner(api, {{"batch/v1", "Job", "team", "train", "train-uid"}, kJobPath});
-  REQUIRE(answer.object != nullptr);
-  JsonProblems problems;
-  const JsonView job(answer.object->root(), "Job", problems);
-  const JsonView metadata = job.Get("metadata");
-  CHECK_FALSE(metadata.Get("managedFields").present());
-  CHECK(metadata.Get("uid").Text() == "train-uid");
-  const JsonView spec = job.Get("spec");
-  CHECK(spec.Get("parallelism").Integer(0, 0, 9) == 2);
+  const OwnerAnswer answer = ReadOwner(api, Asked());
+  REQUIRE(answer.kind == OwnerAnswer::Kind::kRead);
+  CHECK(answer.object.text ==
+        R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"annotations":{},"name":"train",)"
+        R"("namespace":"team","uid":"train-uid","resourceVersion":"1"},"spec":{)"
+        R"("completionMode":"Indexed","parallelism":2,"completions":2}})");
+  CHECK(answer.object.json != nullptr);
+}
+
+TEST_CASE("an owner of which too much would have to be kept says what is too large",
+          "[kube][feed][grouping]") {
+  using Kind = OwnerAnswer::Kind;
+  const auto read = [](const std::string& before, const std::string& inserted) {
+    FakeApi api;
+    std::string job = kJob;
+    job.insert(job.find(before), inserted);
+    api.On(Method::kGet, kJobPath, Reply(200, job));
+    return ReadOwner(api, Asked());
+  };
+  const std::string spec = "\"parallelism\"";
+  const OwnerAnswer text =
+      read(spec, R"("backoffLimitPerIndex":")" + std::string(5'000, '1') + "\",");
+  CHECK(text.kind == Kind::kTooLarge);
+  CHECK_THAT(text.why, Catch::StartsWith("Job.spec.backoffLimitPerIndex: holds a text of more "
+                                         "than 4096 bytes"));
+  std::string owners = R"("ownerReferences":[)";
+  for (int i = 0; i < 20'000; ++i)
+    owners += std::string(i == 0 ? "" : ",") + R"({"kind":"Thing","name":"thing-of-many-letters"})";
+  const OwnerAnswer member = read("\"name\":\"train\"", owners + "],");
+  CHECK(member.kind == Kind::kTooLarge);
+  CHECK_THAT(member.why, Catch::Contains("ownerReferences") && Catch::Contains("524288 bytes"));
+  const OwnerAnswer whole = read(spec, R"("a":")" + std::string(5U << 20U, 'x') + "\",");
+  CHECK(whole.kind == Kind::kTooLarge);
+  CHECK_THAT(whole.why, Catch::Contains("larger than 4194304 bytes"));
 }
 
 TEST_CASE("pods of a Job that may not be read are told in a gang that waits, and that is said once",
@@ -149,14 +182,14 @@ TEST_CASE("what an API server answers for an owner is told apart", "[kube][feed]
                         {Refusal(429, "slowly"), Kind::kFailed},
                         {Refusal(500, "no"), Kind::kFailed},
                         {Reply(200, "no JSON"), Kind::kFailed},
+                        {Reply(200, std::string(kJob) + "{}"), Kind::kFailed},
                         {NoConnection(), Kind::kFailed}};
   for (const Case& one : cases) {
     FakeApi api;
     api.On(Method::kGet, kJobPath, one.answer);
-    const OwnerAnswer answer =
-        ReadOwner(api, {{"batch/v1", "Job", "team", "train", "train-uid"}, kJobPath});
+    const OwnerAnswer answer = ReadOwner(api, Asked());
     CHECK(answer.kind == one.want);
-    CHECK((answer.object != nullptr) == (one.want == Kind::kRead));
+    CHECK((answer.object.json != nullptr) == (one.want == Kind::kRead));
   }
 }
 
