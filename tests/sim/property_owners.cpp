@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "config/grouping_file.hpp"
-#include "kube/json.hpp"
+#include "kube/owner_reader.hpp"
 #include "property_world.hpp"
 #include "sim/direct_extender.hpp"
 #include "sim_support.hpp"
@@ -17,15 +17,14 @@ using cluster::Time;
 namespace {
 
 // As the API server shows it.
-std::shared_ptr<const kube::Json> Shown(const JobRecord& job) {
+std::string Shown(const JobRecord& job) {
   constexpr std::string_view kMetadata = R"("metadata":{)";
   std::string text = job.json;
   text.insert(text.find(kMetadata) + kMetadata.size(),
               R"("uid":")" + job.uid + R"(","resourceVersion":")" +
                   std::to_string(job.resource_version) + R"(",)");
   text.insert(text.size() - 1, R"(,"status":{"succeeded":)" + std::to_string(job.succeeded) + "}");
-  auto parsed = kube::Json::Parse(text, text.size(), "Job");
-  return parsed.ok() ? std::make_shared<const kube::Json>(*std::move(parsed)) : nullptr;
+  return text;
 }
 
 // What kube::GroupingText gives of such a pod.
@@ -136,15 +135,16 @@ OwnerReader::Facts OwnerReader::Known() const {
   return facts;
 }
 
-kube::OwnerAnswer OwnerReader::AnswerTo(const kube::OwnerKey& key) const {
+kube::OwnerAnswer OwnerReader::AnswerTo(const kube::OwnerRequest& request) const {
+  const kube::OwnerKey& key = request.key;
   using Kind = kube::OwnerAnswer::Kind;
   const ApiServer& api = cluster_->api();
   const OwnerReads reads = api.owner_reads(key.ns);
-  if (reads == OwnerReads::kFail) return {Kind::kFailed, nullptr, "HTTP 503"};
-  if (reads == OwnerReads::kRefused) return {Kind::kRefused, nullptr, "no right"};
+  if (reads == OwnerReads::kFail) return {Kind::kFailed, {}, "HTTP 503"};
+  if (reads == OwnerReads::kRefused) return {Kind::kRefused, {}, "no right"};
   const JobPtr job = api.FindJob({key.ns, key.name});
-  if (job == nullptr || job->uid != key.uid) return {Kind::kGone, nullptr, {}};
-  return {Kind::kRead, Shown(*job), {}};
+  if (job == nullptr || job->uid != key.uid) return {Kind::kGone, {}, {}};
+  return kube::SiftOwner(Shown(*job), *request.fields, key.kind);
 }
 
 void OwnerReader::Learn(const kube::OwnerKey& key, kube::OwnerAnswer answer, Facts& facts) {
@@ -160,7 +160,7 @@ void OwnerReader::Learn(const kube::OwnerKey& key, kube::OwnerAnswer answer, Fac
 void OwnerReader::Serve(Facts& facts) {
   EventLoop& loop = cluster_->loop();
   while (const auto request = joiner_.owners().Take(Now())) {
-    kube::OwnerAnswer answer = AnswerTo(request->key);
+    kube::OwnerAnswer answer = AnswerTo(*request);
     if (!late_ || !started_) {
       Learn(request->key, std::move(answer), facts);
       continue;

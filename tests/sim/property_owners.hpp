@@ -51,7 +51,7 @@ class OwnerReader : public std::enable_shared_from_this<OwnerReader> {
   static constexpr cluster::Duration kBegin{10};
 
   cluster::Time Now() const { return cluster_->loop().now() + kBegin; }
-  kube::OwnerAnswer AnswerTo(const kube::OwnerKey& key) const;
+  kube::OwnerAnswer AnswerTo(const kube::OwnerRequest& request) const;
   void Learn(const kube::OwnerKey& key, kube::OwnerAnswer answer, Facts& facts);
   // Reads what is due.
   void Serve(Facts& facts);
