@@ -127,6 +127,12 @@ void AddTurn(const Value& gang, Table& facts) {
     for (const Value& change : changes->GetArray())
       facts.Add({"Would start if", Printable(Text(change, "text"))});
   }
+  if (const Value* spared = List(gang, "nobodyMakesWay")) {
+    for (const Value& why : spared->GetArray()) {
+      if (why.IsString())
+        facts.Add({"Nobody goes", Printable({why.GetString(), why.GetStringLength()})});
+    }
+  }
   const Value* turn = Find(gang, "turn");
   if (turn == nullptr) return;
   facts.Add({"Turn", std::to_string(Integer(*turn, "position")) + " of " +

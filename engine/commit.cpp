@@ -20,6 +20,7 @@
 #include "engine/rank.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
+#include "engine/spared.hpp"
 #include "engine/verdict.hpp"
 
 namespace muster::engine {
@@ -86,11 +87,14 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   const Reason* impossible = whole ? state.ever_fits.Never(job.request.key) : nullptr;
   const bool never = impossible != nullptr;
   if (never) reason = *impossible;
+  const Reason of_any_queue = reason;
+  if (whole && !never && job.candidates.known)
+    reason.spared = SharedWords(WhyNotEnough(job.candidates));
   // Where something became free since, this holds until the pass is over: there will be another.
   if (whole && job.plain && !job.over_queue) {
     state.queue.Fail(job.request.key, job.preempts_below, reason, job.kept_off);
     if (!DependsOnQueue(job) && !result.booked)
-      state.queue.Fail(OfAnyQueue(job.request.key), INT64_MIN, reason, job.kept_off);
+      state.queue.Fail(OfAnyQueue(job.request.key), INT64_MIN, of_any_queue, job.kept_off);
   }
   const GangState waits = !whole  ? GangState::kDegraded
                           : never ? GangState::kUnsatisfiable

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/down.hpp"
 #include "policy/placement.hpp"
@@ -122,6 +123,24 @@ class SharedShortage {
   std::shared_ptr<const policy::Shortage> shortage_;
 };
 
+// Sentences for people that come with a reason and are not part of it, so all are equal.
+class SharedWords {
+ public:
+  SharedWords() = default;
+  explicit SharedWords(std::vector<std::string> words)
+      : words_(std::make_shared<const std::vector<std::string>>(std::move(words))) {}
+  std::vector<std::string> words() const {
+    return words_ == nullptr ? std::vector<std::string>() : *words_;
+  }
+  bool operator==(const SharedWords& /*other*/) const { return true; }
+  std::strong_ordering operator<=>(const SharedWords& /*other*/) const {
+    return std::strong_ordering::equal;
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> words_;
+};
+
 struct Reason {
   ReasonCode code = ReasonCode::kNone;
   int64_t have = 0;
@@ -131,6 +150,7 @@ struct Reason {
   // statuses are not written again because it changed.
   SharedText counts = {};
   SharedShortage shortage = {};  // the same as data; none: room is not what it lacks
+  SharedWords spared = {};       // who did not make room at that try, and why (spared.hpp)
   auto operator<=>(const Reason&) const = default;
 };
 

@@ -20,6 +20,7 @@
 #include "engine/restart_window.hpp"
 #include "engine/scale_up.hpp"
 #include "engine/settle.hpp"
+#include "engine/spared.hpp"
 #include "engine/unknown_gang.hpp"
 #include "engine/verbs.hpp"
 #include "engine/view.hpp"
@@ -320,6 +321,13 @@ std::vector<LeastChange> Scheduler::ChangesFor(const cluster::ObjectKey& key, Ti
     job = ChangesJobOf(*state_, *gang, now);
   }
   return FindLeastChanges(job);
+}
+
+std::vector<std::string> Scheduler::NobodyMakesWay(const cluster::ObjectKey& key, Time now) const {
+  FairMutexLock lock(mu_);
+  const std::optional<GangView> view = ViewGang(*state_, key);
+  const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
+  return gang == nullptr ? std::vector<std::string>() : WhyNobodyMakesWay(*state_, *gang, now);
 }
 
 std::vector<QueueView> Scheduler::Queues() const {

@@ -100,6 +100,8 @@ class Scheduler {
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
   std::vector<QueueView> Queues() const;  // empty: the policy has none
   std::optional<TurnView> TurnOf(const cluster::ObjectKey& key) const;  // where it waits in a queue
+  // Why nobody makes way for a gang that waits for room, sentences for people; empty: it does not.
+  std::vector<std::string> NobodyMakesWay(const cluster::ObjectKey& key, cluster::Time now) const;
   // Empty: it does not wait, or none was found.
   std::vector<LeastChange> ChangesFor(const cluster::ObjectKey& key, cluster::Time now) const;
   // Nothing: it holds nothing, or nobody knows.

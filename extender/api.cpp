@@ -291,7 +291,8 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
   const Rendering rendering(renderings_);
   const auto fabric = ports_.scheduler.FabricOf(key, now);
   return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
-                       ports_.scheduler.TurnOf(key), ports_.scheduler.ChangesFor(key, now)));
+                       ports_.scheduler.TurnOf(key), ports_.scheduler.ChangesFor(key, now),
+                       ports_.scheduler.NobodyMakesWay(key, now)));
 }
 
 http::Response ApiHandlers::WhatIf(const http::Request& request) {

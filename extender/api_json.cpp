@@ -388,12 +388,14 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, Time now) {
 
 std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric, Time now,
                      const std::optional<engine::TurnView>& turn,
-                     const std::vector<engine::LeastChange>& changes) {
+                     const std::vector<engine::LeastChange>& changes,
+                     const std::vector<std::string>& nobody_goes) {
   JsonText json;
   json.BeginObject();
   AddGang(json, gang, now);
   if (turn) AddTurn(json, *turn);
   if (!changes.empty()) AddChanges(json, changes);
+  if (!nobody_goes.empty()) json.AddNames("nobodyMakesWay", nobody_goes);
   if (gang.certificate) AddPreemption(json, *gang.certificate, now);
   json.BeginArray("members");
   std::map<std::string_view, const engine::MemberRing*> rings;  // by pod

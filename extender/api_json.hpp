@@ -30,7 +30,7 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time 
 // and, where another queue goes first, at, ahead, aheadGang, aheadB, own, ownB} (engine::TurnView),
 // with "wouldStartIf", where a change is known that would let it start: [{what, text,
 // pods, gpus, nodes[{name, gpus}], taints[], gangs[]}]
-// (engine::LeastChange), and with its plan:
+// (engine::LeastChange), with "nobodyMakesWay" ["…"], where it waits for room, and with its plan:
 //   "members": [{pod, uid, role, phase, gated, required, plannedNode, boundNode, gpus[index],
 //     kubelet{outcome, predicted[index], choices}, ringGigabytesPerSecond, bindHeld}]
 //   "rings", where the links of nodes are known: {members, slowest{pod, node,
@@ -41,7 +41,8 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time 
 //     cheapestToFree{name, missing, blocked, gangs[], gangsInAll, gpus, pods[], podsInAll}
 std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric,
                      cluster::Time now, const std::optional<engine::TurnView>& turn = {},
-                     const std::vector<engine::LeastChange>& changes = {});
+                     const std::vector<engine::LeastChange>& changes = {},
+                     const std::vector<std::string>& nobody_goes = {});
 // {"nodes": [{name, ready, schedulable, cordoned, overcommitted, leftOut{endsInSeconds, why,
 // gpus[index]}, cpuMilli, cpuMilliFree, memoryMiB, memoryMiBFree, podSlots, podSlotsFree, holders,
 // gpus[{index, model, uuid, healthy, cordoned, freeGpus}]}]}

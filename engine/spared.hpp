@@ -1,0 +1,23 @@
+// Why nobody makes way for a gang that waits for room (internal to engine/), for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/candidates.hpp"
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Of a gang that was planned in vain with these: who is spared and why, else that there is nobody,
+// or that all of them together are not enough.
+std::vector<std::string> WhyNotEnough(const KnownCandidates& candidates);
+// Why nobody is to be evicted for it at all; empty: others may be.
+std::string EvictionBar(const EngineState& state, const Gang& gang, cluster::Time now);
+// One of both, of a gang that waits for room; none: it does not, or its reason says it.
+std::vector<std::string> WhyNobodyMakesWay(const EngineState& state, const Gang& gang,
+                                           cluster::Time now);
+
+}  // namespace muster::engine
