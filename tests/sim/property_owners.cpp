@@ -17,7 +17,7 @@ using cluster::Time;
 namespace {
 
 // As the API server shows it.
-std::shared_ptr<const kube::Json> Shown(const JobRecord& job) {
+kube::OwnerObject Shown(const JobRecord& job) {
   constexpr std::string_view kMetadata = R"("metadata":{)";
   std::string text = job.json;
   text.insert(text.find(kMetadata) + kMetadata.size(),
@@ -25,7 +25,8 @@ std::shared_ptr<const kube::Json> Shown(const JobRecord& job) {
                   std::to_string(job.resource_version) + R"(",)");
   text.insert(text.size() - 1, R"(,"status":{"succeeded":)" + std::to_string(job.succeeded) + "}");
   auto parsed = kube::Json::Parse(text, text.size(), "Job");
-  return parsed.ok() ? std::make_shared<const kube::Json>(*std::move(parsed)) : nullptr;
+  if (!parsed.ok()) return {};
+  return {std::move(text), std::make_shared<const kube::Json>(*std::move(parsed))};
 }
 
 // What kube::GroupingText gives of such a pod.
@@ -111,6 +112,7 @@ void OwnerReader::Start() {
   started_ = true;
   Facts facts;
   Tell(joiner_.Start(), facts);
+  while (joiner_.behind()) Tell(joiner_.GoOn(), facts);
   Pass(facts);
 }
 
@@ -134,10 +136,10 @@ OwnerReader::Facts OwnerReader::Known() const {
 kube::OwnerAnswer OwnerReader::AnswerTo(const kube::OwnerKey& key) const {
   using Kind = kube::OwnerAnswer::Kind;
   const ApiServer& api = cluster_->api();
-  if (api.owner_reads() == OwnerReads::kFail) return {Kind::kFailed, nullptr, "HTTP 503"};
-  if (api.owner_reads() == OwnerReads::kRefused) return {Kind::kRefused, nullptr, "no right"};
+  if (api.owner_reads() == OwnerReads::kFail) return {Kind::kFailed, {}, "HTTP 503"};
+  if (api.owner_reads() == OwnerReads::kRefused) return {Kind::kRefused, {}, "no right"};
   const JobPtr job = api.FindJob({key.ns, key.name});
-  if (job == nullptr || job->uid != key.uid) return {Kind::kGone, nullptr, {}};
+  if (job == nullptr || job->uid != key.uid) return {Kind::kGone, {}, {}};
   return {Kind::kRead, Shown(*job), {}};
 }
 
@@ -149,6 +151,23 @@ void OwnerReader::Learn(const kube::OwnerKey& key, kube::OwnerAnswer answer, Fac
     if (IsOwned(*pod)) versions_.Note(pod->pod.uid, pod->pod.resource_version);
   }
   Tell(joiner_.Learn(key, std::move(answer), Now()), facts);
+  if (late_ && started_) return GoOnLater();
+  while (joiner_.behind()) Tell(joiner_.GoOn(), facts);
+}
+
+// Decisions are made between slices.
+void OwnerReader::GoOnLater() {
+  if (!joiner_.behind()) return;
+  EventLoop& loop = cluster_->loop();
+  loop.Post(loop.now() + Duration(1), [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    Facts told;
+    self->Tell(self->joiner_.GoOn(), told);
+    self->Serve(told);
+    self->Pass(told);
+    self->GoOnLater();
+  });
 }
 
 void OwnerReader::Serve(Facts& facts) {
