@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/down.hpp"
+#include "engine/reason_parts.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::engine {
@@ -90,56 +91,6 @@ const char* ToString(ReasonCode code);
 bool LacksRoom(ReasonCode code);  // it would start if there were more room, of whatever kind
 // The code's name in the release before, which scripts may still match; null: the same.
 const char* FormerName(ReasonCode code);
-
-// Text whose copies share it, for many gangs have the same. Equal where the texts are.
-class SharedText {
- public:
-  SharedText() = default;
-  explicit SharedText(std::string text)
-      : text_(std::make_shared<const std::string>(std::move(text))) {}
-  std::string_view view() const { return text_ == nullptr ? std::string_view() : *text_; }
-  bool empty() const { return view().empty(); }
-  bool operator==(const SharedText& other) const { return view() == other.view(); }
-  auto operator<=>(const SharedText& other) const { return view() <=> other.view(); }
-
- private:
-  std::shared_ptr<const std::string> text_;
-};
-
-// What counts were made of, for those who want data in place of a sentence. It says nothing that
-// the sentence does not, so all are equal.
-class SharedShortage {
- public:
-  SharedShortage() = default;
-  explicit SharedShortage(policy::Shortage shortage)
-      : shortage_(std::make_shared<const policy::Shortage>(std::move(shortage))) {}
-  const policy::Shortage* get() const { return shortage_.get(); }
-  bool operator==(const SharedShortage& /*other*/) const { return true; }
-  std::strong_ordering operator<=>(const SharedShortage& /*other*/) const {
-    return std::strong_ordering::equal;
-  }
-
- private:
-  std::shared_ptr<const policy::Shortage> shortage_;
-};
-
-// Sentences for people that come with a reason and are not part of it, so all are equal.
-class SharedWords {
- public:
-  SharedWords() = default;
-  explicit SharedWords(std::vector<std::string> words)
-      : words_(std::make_shared<const std::vector<std::string>>(std::move(words))) {}
-  std::vector<std::string> words() const {
-    return words_ == nullptr ? std::vector<std::string>() : *words_;
-  }
-  bool operator==(const SharedWords& /*other*/) const { return true; }
-  std::strong_ordering operator<=>(const SharedWords& /*other*/) const {
-    return std::strong_ordering::equal;
-  }
-
- private:
-  std::shared_ptr<const std::vector<std::string>> words_;
-};
 
 struct Reason {
   ReasonCode code = ReasonCode::kNone;

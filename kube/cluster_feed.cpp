@@ -8,6 +8,7 @@
 
 namespace muster::kube {
 
+using cluster::FairMutexLock;
 using cluster::MutexLock;
 using cluster::Result;
 using std::chrono::milliseconds;
@@ -50,17 +51,9 @@ const cluster::Pod* PodOf(const News& news) {
 // Reads of owners at a time.
 constexpr int kOwnerThreads = 4;
 
-// As many facts are told together, and more where they are of one gang: nobody is to decide on half
-// of the pods whose owner was just read. (What other owners say of pods of the same gang may come
-// later: Past::Reconsider.) Each costs some ten microseconds.
+// As many facts are told together: the engine's lock is held meanwhile. Each costs some ten
+// microseconds.
 constexpr size_t kFactsTogether = 256;
-
-bool OneGang(const engine::Fact& a, const engine::Fact& b) {
-  const auto* one = std::get_if<cluster::Pod>(&a);
-  const auto* other = std::get_if<cluster::Pod>(&b);
-  return one != nullptr && other != nullptr && !one->pod_group.empty() &&
-         one->pod_group == other->pod_group && one->key.ns == other->key.ns;
-}
 
 }  // namespace
 
@@ -205,7 +198,7 @@ void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
   Resource resource = PodGroupResource(served.api_version());
   const std::string path = resource.path;
   {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     served_.insert_or_assign(served.flavour, served);
   }
   std::optional<Reader> other = GiveUpOther(resource);
@@ -233,7 +226,7 @@ void ClusterFeed::ReadOptional(const ServedKind& served) {
 }
 
 void ClusterFeed::SettleParts() {
-  const MutexLock lock(facts_mu_);
+  const FairMutexLock lock(facts_mu_);
   joiner_.Settle();
 }
 
@@ -259,13 +252,13 @@ std::optional<ClusterFeed::Reader> ClusterFeed::GiveUpOther(const Resource& reso
 
 void ClusterFeed::ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact) {
   if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     flavour_of_[group->uid] = flavour;
   } else if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     flavour_of_.erase(gone->uid);
   } else if (const auto* unserved = std::get_if<engine::PodGroupUnserved>(&fact)) {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     flavour_of_.erase(unserved->uid);
   }
   Apply(fact);
@@ -311,7 +304,7 @@ bool ClusterFeed::Await(Awaited& awaited, const std::function<bool()>& go_on) {
 }
 
 std::optional<ServedPodGroups> ClusterFeed::FindServed(const cluster::PodGroupUid& uid) const {
-  const MutexLock lock(facts_mu_);
+  const FairMutexLock lock(facts_mu_);
   const auto found = flavour_of_.find(uid);
   if (found == flavour_of_.end()) return std::nullopt;
   return served_.at(found->second);
@@ -326,7 +319,7 @@ void ClusterFeed::Apply(const News& news) {
   }
   Said said;
   {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     said = TellAll(joiner_.Join(news, ReadClocks().steady));
   }
   if (said.withheld) {
@@ -343,8 +336,7 @@ ClusterFeed::Said ClusterFeed::TellAll(NewsJoiner::Joined joined) {
   for (size_t i = 0; i < joined.facts.size(); ++i) {
     said.withheld = Choose(joined.facts[i], facts) || said.withheld;
     const bool last = i + 1 == joined.facts.size();
-    if (!last && (facts.size() < kFactsTogether || OneGang(joined.facts[i], joined.facts[i + 1])))
-      continue;
+    if (!last && facts.size() < kFactsTogether) continue;
     ports_.apply(facts);
     facts.clear();
   }
@@ -369,7 +361,7 @@ cluster::Time ClusterFeed::ReadOwners() {
   while (true) {
     std::optional<OwnerRequest> request;
     {
-      const MutexLock lock(facts_mu_);
+      const FairMutexLock lock(facts_mu_);
       request = joiner_.owners().Take(ReadClocks().steady);
       if (!request) return owners_due_ = joiner_.owners().NextDue();
     }
@@ -380,11 +372,12 @@ cluster::Time ClusterFeed::ReadOwners() {
     OwnerAnswer answer = ReadOwner(ports_.api, *request);
     Said said;
     {
-      const MutexLock lock(facts_mu_);
+      const FairMutexLock lock(facts_mu_);
       said = TellAll(joiner_.Learn(request->key, std::move(answer), ReadClocks().steady));
     }
     said.read_owners = false;  // as this does next
     Say(said);
+    JudgeRest();
     OneSynced();
   }
 }
@@ -392,10 +385,23 @@ cluster::Time ClusterFeed::ReadOwners() {
 void ClusterFeed::SetGrouping(GroupingSettings settings) {
   Said said;
   {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     said = TellAll(joiner_.Set(std::move(settings)));
   }
   Say(said);
+  JudgeRest();
+}
+
+void ClusterFeed::JudgeRest() {
+  for (bool behind = true; behind;) {
+    Said said;
+    {
+      const FairMutexLock lock(facts_mu_);
+      behind = joiner_.behind();
+      if (behind) said = TellAll(joiner_.GoOn());
+    }
+    Say(said);
+  }
 }
 
 std::string ClusterFeed::AskGrouping(cluster::Pod& pod) {
@@ -403,7 +409,7 @@ std::string ClusterFeed::AskGrouping(cluster::Pod& pod) {
   Said said;
   std::string why;
   {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     why = joiner_.Ask(pod, joined);
     said = TellAll(std::move(joined));
   }
@@ -490,7 +496,7 @@ void ClusterFeed::OneSynced(bool patient) {
       missing += (missing.empty() ? "" : ", ") + reader.reflector->resource().name;
     }
     // Of pods that were listed.
-    const MutexLock facts(facts_mu_);
+    const FairMutexLock facts(facts_mu_);
     if (joiner_.withheld() > 0) {
       if (patient) return;
       missing += (missing.empty() ? "" : ", ") + std::string("owners of pods");
@@ -501,9 +507,10 @@ void ClusterFeed::OneSynced(bool patient) {
   SettleParts();
   TellStorageReadable();
   {
-    const MutexLock lock(facts_mu_);
+    const FairMutexLock lock(facts_mu_);
     TellAll(joiner_.Start());
   }
+  JudgeRest();
   ports_.synced();
 }
 

@@ -35,6 +35,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cluster/fair_mutex.hpp"
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
@@ -76,7 +77,8 @@ class ClusterFeed {
   struct Ports {
     ApiCaller& api;
     PodVersions& versions;
-    // One call at a time. Facts that come together belong together: a gang and its pods.
+    // One call at a time. Facts that come together belong together: a gang and its pods, if it is
+    // not too large to be told at once.
     std::function<void(std::span<const engine::Fact>)> apply;
     // Said when every resource found at first was listed once, and never again.
     std::function<void()> synced;
@@ -146,6 +148,9 @@ class ClusterFeed {
     bool read_nodes = false;
     bool read_owners = false;
   };
+  // Judges what is left of the pods of what was learnt, slice by slice: a Filter call or a watch
+  // comes in between.
+  void JudgeRest();
   Said TellAll(NewsJoiner::Joined joined) MUSTER_REQUIRES(facts_mu_);
   void Say(const Said& said);
   // Adds what the fact becomes. True: it is a PodGroup that is withheld.
@@ -167,7 +172,7 @@ class ClusterFeed {
   std::thread discovery_;
 
   // Facts of several resources are told one after the other. After mu_.
-  mutable cluster::Mutex facts_mu_;
+  mutable cluster::FairMutex facts_mu_;
   NewsJoiner joiner_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);

@@ -108,22 +108,27 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
   if (found == gangs_.end()) return;
   Gang& gang = found->second;
   if (gang.members.empty() || objects_.contains(key)) {
-    if (!gang.told.uid.empty()) facts.emplace_back(engine::PodGroupRemoved{gang.told.uid});
+    if (!gang.told.group.uid.empty())
+      facts.emplace_back(engine::PodGroupRemoved{gang.told.group.uid});
     gang.told = {};
     if (gang.members.empty()) gangs_.erase(found);
     return;
   }
-  cluster::PodGroup group;
-  group.uid = gang.told.uid;
+  Declared declared;
+  cluster::PodGroup& group = declared.group;
+  group.uid = gang.told.group.uid;
   if (group.uid.empty()) {
     group.uid =
         cluster::PodGroupUid(kDeclaredUidPrefix + key.ToString() + "/" + std::to_string(++last_));
   }
   group.key = key;
   group.declared = true;
-  SetMinimum(gang, group);
-  if (group == gang.told) return;
-  gang.told = group;
+  SetMinimum(gang, declared);
+  if (declared == gang.told) return;
+  gang.told = declared;
+  group.roles = declared.roles.Copy();
+  group.first_roles = declared.first_roles.Copy();
+  group.units = declared.units.Copy();
   facts.emplace_back(std::move(group));
 }
 
@@ -164,7 +169,8 @@ void DeclaredGangs::SetOwnersWords(const Sayings& sayings, cluster::PodGroup& gr
   if (names_queue) group.queue.clear();
 }
 
-void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
+void DeclaredGangs::SetMinimum(const Gang& gang, Declared& declared) {
+  cluster::PodGroup& group = declared.group;
   SetOwnersWords(gang.sayings, group);
   group.created = *gang.created.begin();
   for (const auto& [said, count] : gang.sayings) {
@@ -181,26 +187,28 @@ void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   const Said& first = gang.sayings.begin()->first;
   if (!first.together.empty()) {
     group.min_member = 0;
+    std::vector<cluster::RoleMinimum> roles;
     for (const std::string& part : first.together) {
       const Verdict verdict = Judge(gang.sayings, part);
       const int64_t minimum = verdict.counts == nullptr ? 1 : verdict.counts->min_member;
-      group.roles.push_back({part, minimum});
+      roles.push_back({part, minimum});
       group.min_member = cluster::SaturatingAdd(group.min_member, minimum);
       if (group.defect.empty()) group.defect = verdict.defect;
     }
+    declared.roles = std::move(roles);
     return;
   }
   const Verdict verdict = Judge(gang.sayings, first.part);
   const Said& counts = *verdict.counts;
   group.defect = verdict.defect;
   group.min_member = counts.min_member;
-  group.roles = counts.roles;
-  group.units = counts.units;
+  declared.roles = counts.roles;
+  declared.units = counts.units;
   group.keeps_rest = counts.keeps_rest;
   if (!group.unreadable.empty()) group.min_member = static_cast<int64_t>(gang.members.size());
   if (counts.starts_with < counts.min_member) {
     group.starts_with = counts.starts_with;
-    group.first_roles = counts.first_roles;
+    declared.first_roles = counts.first_roles;
   }
 }
 

@@ -20,6 +20,7 @@
 #include "cluster/ids.hpp"
 #include "engine/facts.hpp"
 #include "kube/grouping.hpp"
+#include "kube/shared_list.hpp"
 
 namespace muster::kube {
 
@@ -37,7 +38,7 @@ class DeclaredGangs {
   // The least minimum comes first.
   struct Said {
     int64_t min_member = 0;
-    std::vector<cluster::RoleMinimum> roles = {};
+    SharedList<cluster::RoleMinimum> roles = {};
     int64_t ended = 0;
     bool by_owner = false;
     std::string unreadable = {};
@@ -45,8 +46,8 @@ class DeclaredGangs {
     std::optional<cluster::Time> since = {};  // as Grouping::since
     bool keeps_rest = false;
     int64_t starts_with = 0;
-    std::vector<cluster::RoleMinimum> first_roles = {};
-    std::vector<cluster::RoleUnit> units = {};
+    SharedList<cluster::RoleMinimum> first_roles = {};
+    SharedList<cluster::RoleUnit> units = {};
     std::string unheeded = {};
     std::vector<std::string> not_honoured = {};
     bool names_queue = false;  // the pod does
@@ -68,11 +69,19 @@ class DeclaredGangs {
     cluster::Time created;
     bool runs = false;
   };
+  // What is told of a gang; its lists are those of its pods, for they may be long.
+  struct Declared {
+    cluster::PodGroup group;  // without these
+    SharedList<cluster::RoleMinimum> roles = {};
+    SharedList<cluster::RoleMinimum> first_roles = {};
+    SharedList<cluster::RoleUnit> units = {};
+    bool operator==(const Declared&) const = default;
+  };
   struct Gang {
     std::unordered_map<cluster::PodUid, Member> members;  // those that say something
     Sayings sayings;                                      // theirs
     std::multiset<cluster::Time> created;                 // likewise
-    cluster::PodGroup told;                               // without UID: it is not told of
+    Declared told;                                        // without UID: it is not told of
   };
 
   void ObservePod(const cluster::Pod& pod, const Grouping* owner, std::vector<engine::Fact>& facts);
@@ -87,7 +96,7 @@ class DeclaredGangs {
   static Verdict Judge(const Sayings& sayings, const std::string& part);
   // Of the group, and what is wrong with it.
   static void SetOwnersWords(const Sayings& sayings, cluster::PodGroup& group);
-  static void SetMinimum(const Gang& gang, cluster::PodGroup& group);
+  static void SetMinimum(const Gang& gang, Declared& declared);
   // Brings what was told about the gang up to date.
   void Tell(const cluster::ObjectKey& key, std::vector<engine::Fact>& facts);
 

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <list>
 #include <string_view>
 #include <utility>
 
 #include "cluster/owned_gang_name.hpp"
 #include "kube/decode.hpp"
-#include "kube/dialect_fields.hpp"
-#include "kube/dialect_keys.hpp"
 #include "kube/gang_size.hpp"
 #include "kube/grouping_values.hpp"
 #include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/owner_terms.hpp"
 #include "kube/pod_group_link.hpp"
-#include "kube/queue_name.hpp"
-#include "kube/timestamp.hpp"
 
 namespace muster::kube {
 
@@ -25,8 +22,6 @@ using cluster::GroupingRule;
 using cluster::GroupingRules;
 
 namespace {
-
-constexpr size_t kMaxName = 253;  // bytes, as the names of objects
 
 Grouping Said(Grouping::Kind kind, std::string reason) {
   Grouping grouping;
@@ -103,17 +98,6 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
-// The API server alone writes when it was made: a status that says an earlier time is not believed.
-std::optional<cluster::Time> SinceOf(const JsonView& owner) {
-  const JsonView status = owner.Get("status");
-  const JsonView metadata = owner.Get("metadata");
-  const cluster::Result<cluster::Time> made =
-      ParseTimestamp(metadata.Get("creationTimestamp").Text());
-  if (!made.ok()) return std::nullopt;
-  const cluster::Result<cluster::Time> started = ParseTimestamp(status.Get("startTime").Text());
-  return started.ok() ? std::max(*made, *started) : *made;
-}
-
 // Judges one pod whose owners are all known.
 class Judge {
  public:
@@ -151,28 +135,33 @@ class Judge {
     const GroupingException* exception = FindException();
     if (!problems_.none()) return Refused(problems_.first().ToString());
     if (exception != nullptr) return Said(Grouping::Kind::kNotMember, exception->because);
-    if (case_->gang == GroupingCase::Gang::kAlone && !wish.min_member) {
-      return Alone(owner_->key.Shown() + ": " + case_->because);
+    if (terms_->one->gang == GroupingCase::Gang::kAlone && !wish.min_member) {
+      return Alone(owner_->key.Shown() + ": " + terms_->one->because);
     }
     return InGang(wish.min_member);
   }
 
  private:
-  GroupingValues ValuesOf(const OwnerLink& owner) {
-    return GroupingValues({&owner, &chain_.links.front(), leader_}, problems_);
+  GroupingValues::Objects ObjectsOf(const OwnerLink& owner) const {
+    return {&owner, &chain_.links.front(), leader_};
+  }
+  GroupingValues ValuesOf(const OwnerLink& owner) { return {ObjectsOf(owner), problems_}; }
+
+  OwnerTerms& TermsOf(const OwnerLink& owner) {
+    if (owner.terms != nullptr) return owner.terms->Find(ObjectsOf(owner));
+    return own_terms_.emplace_back(ObjectsOf(owner));
   }
 
   // The outermost owner that is no wrapper, with a case that holds.
   void FindRuleThatCounts() {
     for (auto link = chain_.links.rbegin(); link != chain_.links.rend(); ++link) {
       if (link->rule == nullptr || link->rule->wrapper) continue;
-      const GroupingValues values = ValuesOf(*link);
-      for (const GroupingCase& one : link->rule->cases) {
-        if (!values.Holds(one.when)) continue;
-        owner_ = &*link;
-        case_ = &one;
-        return;
-      }
+      OwnerTerms& terms = TermsOf(*link);
+      if (terms.bad_case) problems_.Add(*terms.bad_case);
+      if (terms.one == nullptr) continue;
+      owner_ = &*link;
+      terms_ = &terms;
+      return;
     }
   }
 
@@ -228,27 +217,39 @@ class Judge {
     if (!attempt.empty()) grouping->attempts_of = name(cluster::GangDigest({owner.uid, part}));
   }
 
+  // Of the pod; empty: it has none. `known`: the role of the owner that it is.
+  std::string RoleOf(const GroupingValues& values, const GangSize::Role** known) const {
+    const cluster::GroupingPath& path = owner_->rule->role;
+    std::string role = path.none() ? terms_->size->role() : values.Text(path);
+    *known = terms_->size->Find(role);
+    return *known == nullptr ? role : (*known)->name;
+  }
+
   Grouping InGang(std::optional<int64_t> min_member) {
     const GroupingRule& rule = *owner_->rule;
     const GroupingValues values = ValuesOf(*owner_);
-    const bool per_role = case_->gang == GroupingCase::Gang::kPerRole;
-    GangSize size(rule, *case_, values);
+    const bool per_role = terms_->one->gang == GroupingCase::Gang::kPerRole;
+    if (terms_->bad_role) problems_.Add(*terms_->bad_role);
+    const GangSize::Role* known = nullptr;
+    std::string role = RoleOf(values, &known);
     std::string part = values.Text(rule.per);
     const std::string attempt = values.Text(rule.attempt);
     if (!problems_.none()) return Refused(problems_.first().ToString());
     if (!rule.per.none() && part.empty()) {
       return Alone(owner_->key.Shown() + ": the pod does not say which of its gangs it is in");
     }
-    if (per_role && !size.KeepRole()) {
+    if (per_role && known == nullptr) {
       return Alone(owner_->key.Shown() + ": the pod does not say which of its roles it has");
     }
-    if (per_role) part += (part.empty() ? "" : ":") + size.role();
-    size.SplitFirst();
+    if (per_role) part += (part.empty() ? "" : ":") + role;
+    const GangSize::Answer& answer = terms_->size->Of(per_role ? role : std::string(), min_member);
+    if (known != nullptr && GangSize::Splits(*known) && values.Holds(known->early->pods))
+      role += cluster::kFirstOfRole;
     Grouping grouping;
     Name(owner_->key, part, attempt, &grouping);
-    grouping.role = size.role();
-    const GangSize::Answer answer = size.Of(min_member);
-    grouping.ended = values.Amount(case_->ended).value_or(0);
+    grouping.role = std::move(role);
+    grouping.ended = terms_->ended;
+    if (terms_->bad_size) problems_.Add(*terms_->bad_size);
     if (!problems_.none()) {
       grouping.reason = problems_.first().ToString();
     } else if (!answer.defect.empty()) {
@@ -256,41 +257,32 @@ class Judge {
     }
     grouping.makes = answer.makes;
     grouping.kind = grouping.reason.empty() ? Grouping::Kind::kGang : Grouping::Kind::kRefused;
-    if (grouping.kind == Grouping::Kind::kRefused) return grouping;
-    grouping.minimum = answer.minimum;
-    grouping.keeps_rest = case_->keeps_rest && !min_member;
-    grouping.roles = answer.roles;
-    grouping.starts_with = answer.starts_with;
-    grouping.first_roles = answer.first_roles;
-    grouping.units = answer.units;
-    if (!min_member) grouping.unheeded = Unheeded(values);
-    grouping.queue = SpecQueue(CutText(values.Text(rule.queue), kMaxName));
-    grouping.priority_class = CutText(values.Text(rule.priority_class), kMaxName);
-    JsonProblems ignored;
-    const JsonView owner(*owner_->object, "owner", ignored);
-    if (part.empty()) grouping.since = SinceOf(owner);
-    const std::string version(owner.Get("apiVersion").Text());
-    if (const Dialect* dialect = FindOwnerDialect(version, owner_->key.kind))
-      grouping.not_honoured = FieldsNotHonoured(*dialect, owner);
-    for (std::string& told : KeysOfPods(MusterWords(), owner_->key.kind, owner.Get("metadata")))
-      grouping.not_honoured.push_back(std::move(told));
+    if (grouping.kind == Grouping::Kind::kGang) Say(answer, min_member.has_value(), &grouping);
+    if (!part.empty()) grouping.since.reset();
     return grouping;
   }
 
-  // What of the owner does not count, and what does: not once somebody wrote the minimum.
-  std::string Unheeded(const GroupingValues& values) const {
-    std::string text;
-    for (const GroupingException& one : owner_->rule->unheeded) {
-      if (values.Holds(one.when)) text += (text.empty() ? "" : "; ") + one.because;
-    }
-    return text;
+  // What the owner says of all of its gangs. `asked`: somebody wrote their minimum.
+  void Say(const GangSize::Answer& answer, bool asked, Grouping* grouping) const {
+    grouping->minimum = answer.minimum;
+    grouping->keeps_rest = terms_->one->keeps_rest && !asked;
+    grouping->roles = answer.roles;
+    grouping->starts_with = answer.starts_with;
+    grouping->first_roles = answer.first_roles;
+    grouping->units = answer.units;
+    if (!asked) grouping->unheeded = terms_->unheeded;
+    grouping->queue = terms_->queue;
+    grouping->priority_class = terms_->priority_class;
+    grouping->since = terms_->since;
+    grouping->not_honoured = terms_->not_honoured;
   }
 
   const OwnerChain& chain_;
   const OwnerLink* leader_;
   JsonProblems problems_;
   const OwnerLink* owner_ = nullptr;
-  const GroupingCase* case_ = nullptr;
+  OwnerTerms* terms_ = nullptr;      // its own
+  std::list<OwnerTerms> own_terms_;  // of owners whose terms nobody keeps
 };
 
 }  // namespace

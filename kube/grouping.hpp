@@ -16,6 +16,7 @@
 #include "cluster/pod_group.hpp"
 #include "kube/json.hpp"
 #include "kube/owner_chain.hpp"
+#include "kube/shared_list.hpp"
 
 namespace muster::kube {
 
@@ -52,12 +53,12 @@ struct Grouping {
   std::optional<cluster::Time> since;
   std::string role;
   int64_t minimum = 0;
-  std::vector<cluster::RoleMinimum> roles;  // together never more than `minimum`
-  int64_t ended = 0;                        // as in cluster::PodGroup
-  bool keeps_rest = false;                  // as in cluster::PodGroup
-  int64_t starts_with = 0;                  // likewise
-  std::vector<cluster::RoleMinimum> first_roles;
-  std::vector<cluster::RoleUnit> units;   // likewise
+  SharedList<cluster::RoleMinimum> roles;  // together never more than `minimum`
+  int64_t ended = 0;                       // as in cluster::PodGroup
+  bool keeps_rest = false;                 // as in cluster::PodGroup
+  int64_t starts_with = 0;                 // likewise
+  SharedList<cluster::RoleMinimum> first_roles;
+  SharedList<cluster::RoleUnit> units;    // likewise
   std::string unheeded;                   // likewise
   std::vector<std::string> not_honoured;  // likewise: fields of its owner
   std::string queue;                      // that its owner names; empty: none

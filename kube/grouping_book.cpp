@@ -41,7 +41,7 @@ OwnerTable::Need NeedOf(const Pod& pod) {
   return pod.bound() ? OwnerTable::Need::kRunning : OwnerTable::Need::kWaiting;
 }
 
-// Those of one gang follow each other: nobody is to decide on a part of it.
+// Those of one gang follow each other.
 void OrderByGang(GroupingBook::Told& told) {
   for (std::vector<Pod>* pods : {&told.pods, &told.first}) {
     std::sort(pods->begin(), pods->end(), [](const Pod& a, const Pod& b) {
@@ -105,11 +105,26 @@ bool GroupingBook::Mine(const Entry& entry) const {
 GroupingBook::Told GroupingBook::Set(GroupingSettings settings) {
   settings_ = std::move(settings);
   owners_.Follow(settings_->rules);
+  for (const auto& [uid, entry] : pods_) JudgeLater(uid);
+  return GoOn();
+}
+
+void GroupingBook::JudgeLater(const PodUid& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  const std::vector<OwnerKey>& owners = found->second.owners;
+  to_judge_.emplace(owners.empty() ? "" : owners.back().ns + "/" + owners.back().uid, uid);
+}
+
+GroupingBook::Told GroupingBook::GoOn() {
   Told told;
-  std::vector<PodUid> pods;
-  for (const auto& [uid, entry] : pods_) pods.push_back(uid);
-  std::sort(pods.begin(), pods.end());
-  for (const PodUid& uid : pods) JudgeAgain(uid, told);
+  std::string owner;
+  for (size_t judged = 0; !to_judge_.empty() && judged < slice_.most; ++judged) {
+    if (judged >= slice_.least && to_judge_.begin()->first != owner) break;
+    auto next = to_judge_.extract(to_judge_.begin());
+    owner = std::move(next.value().first);
+    JudgeAgain(next.value().second, told);
+  }
   OrderByGang(told);
   return told;
 }
@@ -216,7 +231,7 @@ bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
   // What runs is held to no more than its owner still makes.
   if (was_gang && refused_late && grouping.makes && *grouping.makes < entry.grouping.minimum) {
     entry.grouping.minimum = std::max<int64_t>(*grouping.makes, 1);
-    entry.grouping.roles.clear();
+    entry.grouping.roles = {};
     return true;
   }
   if (was_gang && (unread || grouping.owner_gone || refused_late)) return false;
@@ -258,10 +273,11 @@ std::optional<Pod> GroupingBook::Tell(Entry& entry) {
 }
 
 void GroupingBook::JudgeAgain(const PodUid& uid, Told& told) {
-  Entry& entry = pods_.at(uid);
-  if (!entry.pod) return;
+  const auto found = pods_.find(uid);
+  if (found == pods_.end() || !found->second.pod) return;
+  Entry& entry = found->second;
   if (Mine(entry)) {
-    if (Judge(uid, entry)) TellAgain(entry, told);
+    if (Judge(uid, entry) || entry.withheld) TellAgain(entry, told);
   } else if (entry.judged) {  // it was Muster's
     owners_.Forget(uid);
     entry.owners.clear();
@@ -279,20 +295,18 @@ void GroupingBook::TellAgain(Entry& entry, Told& told) {
 
 GroupingBook::Told GroupingBook::Learn(const OwnerKey& key, OwnerAnswer answer, Time now) {
   OwnerTable::Learnt learnt = owners_.Learn(key, std::move(answer), now);
-  Told told;
+  for (const PodUid& uid : learnt.pods) JudgeLater(uid);
+  Told told = GoOn();
   if (!learnt.warning.empty()) told.warnings.push_back(std::move(learnt.warning));
-  for (const PodUid& uid : learnt.pods) JudgeAgain(uid, told);
   return told;
 }
 
 GroupingBook::Told GroupingBook::Start() {
   started_ = true;
-  Told told;
-  for (auto& [uid, entry] : pods_) {
-    if (entry.withheld) TellAgain(entry, told);
+  for (const auto& [uid, entry] : pods_) {
+    if (entry.withheld) JudgeLater(uid);
   }
-  OrderByGang(told);
-  return told;
+  return GoOn();
 }
 
 GroupingBook::Asked GroupingBook::Ask(Pod& pod) {

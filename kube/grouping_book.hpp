@@ -5,7 +5,7 @@
 //   pod as read ──▶ Join ──▶ pod as it is to be told: pod_group, role, declared_min_member, defect
 //                    │ its owners are not read yet: withheld, until Learn or Start
 //                    │ one of them cannot be: told in a gang of all that wait for it, and why
-//   owner as read ──▶ Learn ──▶ its pods, where that makes a difference
+//   owner as read ──▶ Learn ──▶ its pods, where that makes a difference: GoOn, slice by slice
 //
 // 1. A pod that is bound, or may be by the hand of another leader, is withheld only before Start:
 //    it holds something, and is told as a gang of one until its owners are known.
@@ -18,12 +18,17 @@
 //    can be, with the reason (Grouping::Kind::kUnreadable), unless the settings say otherwise. One
 //    that is bound is told in the gang in which it was bound, where it says that, else alone.
 // 5. A restart forgets all of it; it follows from the objects again.
+// 6. Pods of one owner are judged together where they fit into a slice. Of a larger gang some are
+// told
+//    before others, as if these had been made later: the least minimum that any of its pods has
+//    counts (DeclaredGangs), and what is beyond it joins a gang that was planned.
 //
 // Pure; one thread at a time.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,7 +66,19 @@ class GroupingBook {
     std::vector<std::string> warnings;
   };
 
-  explicit GroupingBook(OwnerTable::Options options = {}) : owners_(options) {}
+  // Pods that are judged at a time: so many, and those of the same owner, within `most`.
+  struct Slice {
+    size_t least = 32;
+    size_t most = 128;
+  };
+
+  explicit GroupingBook(OwnerTable::Options options = {}) : GroupingBook(options, Slice()) {}
+  GroupingBook(OwnerTable::Options options, Slice slice) : slice_(slice), owners_(options) {}
+
+  // Set, Learn and Start judge a slice of the pods that they are about; as long as the book is
+  // behind, GoOn judges the next. Whoever calls them may do other things in between.
+  bool behind() const { return !to_judge_.empty(); }
+  Told GoOn();
 
   // Until it is called no pod is in a gang by its owners, and no owner is read.
   Told Set(GroupingSettings settings);
@@ -110,13 +127,17 @@ class GroupingBook {
   std::optional<cluster::Pod> Tell(Entry& entry);
   void TellAgain(Entry& entry, Told& told);
   void JudgeAgain(const cluster::PodUid& uid, Told& told);
+  void JudgeLater(const cluster::PodUid& uid);
 
+  const Slice slice_;
   OwnerTable owners_;
   std::optional<GroupingSettings> settings_;
   bool started_ = false;
   size_t withheld_ = 0;
   std::vector<cluster::PodUid> withdrawn_;
   std::unordered_map<cluster::PodUid, Entry> pods_;
+  // Behind the outermost owner that is known of each: those of one gang follow each other.
+  std::set<std::pair<std::string, cluster::PodUid>> to_judge_;
 };
 
 }  // namespace muster::kube

@@ -75,6 +75,14 @@ std::string GroupingValues::Text(const GroupingPath& path) const {
   return text;
 }
 
+void GroupingValues::AppendShown(const GroupingPath& path, std::string& text) const {
+  At(path, [&](const JsonView& value) {
+    if (value.present()) value.AppendTo(text);
+    text += ',';
+  });
+  text += ';';
+}
+
 void GroupingValues::ForEach(const GroupingPath& path,
                              const std::function<void(const GroupingValues&)>& visit) const {
   const auto inside = [&](std::string_view key, const JsonView& item) {

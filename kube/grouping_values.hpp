@@ -32,6 +32,9 @@ class GroupingValues {
   std::optional<int64_t> Amount(const cluster::GroupingAmount& amount) const;
   bool Holds(const cluster::GroupingConditions& conditions) const;
 
+  // What stands there, as JSON; other values come to another text.
+  void AppendShown(const cluster::GroupingPath& path, std::string& text) const;
+
   // The same values for every element of the list or map at `path`, with item and key.
   void ForEach(const cluster::GroupingPath& path,
                const std::function<void(const GroupingValues&)>& visit) const;

@@ -28,7 +28,9 @@ class NewsJoiner {
   };
 
   // `versions`: of pods, as writers know them.
-  explicit NewsJoiner(const PodVersions& versions) : versions_(versions) {}
+  explicit NewsJoiner(const PodVersions& versions) : NewsJoiner(versions, {}) {}
+  NewsJoiner(const PodVersions& versions, GroupingBook::Slice slice)
+      : versions_(versions), grouping_({}, slice) {}
   Joined Join(const News& news, cluster::Time now);
   // What there is of optional kinds has been read, or cannot be for now.
   void Settle() { node_parts_.Settle(); }
@@ -38,6 +40,9 @@ class NewsJoiner {
     return Told(grouping_.Learn(owner, std::move(answer), now));
   }
   Joined Start() { return Told(grouping_.Start()); }
+  // After each of these three: as GroupingBook's.
+  bool behind() const { return grouping_.behind(); }
+  Joined GoOn() { return Told(grouping_.GoOn()); }
   // As GroupingBook::Ask; what is to be told is added to `joined`.
   std::string Ask(cluster::Pod& pod, Joined& joined);
   // What the owners of the pod that the fact is of say of its gang; null: nothing.

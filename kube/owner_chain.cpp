@@ -119,6 +119,7 @@ OwnerChain FollowOwners(const JsonNode& pod, const GroupingRules& rules,
     }
     link.object = read.object;
     link.held = std::move(read.held);
+    link.terms = std::move(read.terms);
     chain.links.push_back(std::move(link));
   }
 }

@@ -30,6 +30,8 @@ struct OwnerKey {
   std::string Shown() const;    // "Job train"
 };
 
+class OwnersTerms;
+
 struct OwnerRead {
   enum class State {
     kKnown,
@@ -44,14 +46,17 @@ struct OwnerRead {
   // Of kUnread: it was read, but not what the rules read now. What was made of it holds till then.
   bool outdated = false;
   std::shared_ptr<const Json> held = nullptr;  // keeps `object`, where somebody has to
+  // What was worked out of it for other pods; null: it is worked out for each.
+  std::shared_ptr<OwnersTerms> terms = nullptr;
 };
 using OwnerLookup = std::function<OwnerRead(const OwnerKey&)>;
 
 struct OwnerLink {
   OwnerKey key;
   const JsonNode* object = nullptr;
-  const cluster::GroupingRule* rule = nullptr;  // null: a pod, which has none
-  std::shared_ptr<const Json> held = nullptr;   // as in OwnerRead
+  const cluster::GroupingRule* rule = nullptr;   // null: a pod, which has none
+  std::shared_ptr<const Json> held = nullptr;    // as in OwnerRead
+  std::shared_ptr<OwnersTerms> terms = nullptr;  // likewise
   bool is_pod() const { return key.kind == "Pod" && key.group() == cluster::kCoreGroup; }
 };
 

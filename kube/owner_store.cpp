@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cluster/check.hpp"
+#include "kube/owner_terms.hpp"
 
 namespace muster::kube {
 
@@ -56,33 +57,39 @@ bool OwnerStore::Keep(const OwnerKey& key, OwnerObject object) {
   }
   bytes_ += bytes;
   ns.bytes += bytes;
-  const auto at = texts_.emplace(key, Kept{std::move(object.text), std::move(object.json)}).first;
+  const auto at =
+      texts_.emplace(key, Kept{std::move(object.text), {std::move(object.json), nullptr}}).first;
   Note(at->first, at->second);
   return true;
 }
 
 void OwnerStore::Note(const OwnerKey& key, const Kept& kept) {
   std::erase(parsed_, &key);
-  if (kept.json == nullptr) return;
+  if (kept.found.json == nullptr) return;
   parsed_.push_back(&key);
   if (parsed_.size() <= kParsed) return;
-  texts_.at(*parsed_.front()).json.reset();
+  texts_.at(*parsed_.front()).found = {};
   parsed_.erase(parsed_.begin());
 }
 
-std::shared_ptr<const Json> OwnerStore::Find(const OwnerKey& key) {
-  const auto found = texts_.find(key);
-  if (found == texts_.end()) return nullptr;
-  Kept& kept = found->second;
-  if (kept.json == nullptr) {
+OwnerStore::Found OwnerStore::Find(const OwnerKey& key) {
+  const auto at = texts_.find(key);
+  if (at == texts_.end()) return {};
+  Kept& kept = at->second;
+  if (kept.found.json == nullptr) {
     // It was one when it came.
     cluster::Result<Json> json = Json::Parse(kept.text, kept.text.size(), key.kind);
     MUSTER_CHECK(json.ok());
-    kept.json = std::make_shared<const Json>(*std::move(json));
+    kept.found.json = std::make_shared<const Json>(*std::move(json));
   }
-  std::shared_ptr<const Json> json = kept.json;
-  Note(found->first, kept);
-  return json;
+  if (kept.found.terms == nullptr) kept.found.terms = std::make_shared<OwnersTerms>();
+  Found found = kept.found;
+  Note(at->first, kept);
+  return found;
+}
+
+void OwnerStore::ForgetTerms() {
+  for (const OwnerKey* key : parsed_) texts_.at(*key).found.terms.reset();
 }
 
 std::optional<OwnerKey> OwnerStore::TakeFitting() {

@@ -28,8 +28,14 @@ class OwnerStore {
   bool Keep(const OwnerKey& key, OwnerObject object);
   // It is nothing to keep of any more, and does not wait.
   void Drop(const OwnerKey& key);
-  // Null: nothing is kept.
-  std::shared_ptr<const Json> Find(const OwnerKey& key);
+  // As it was parsed, and what was worked out of it.
+  struct Found {
+    std::shared_ptr<const Json> json;    // null: nothing is kept
+    std::shared_ptr<OwnersTerms> terms;  // likewise
+  };
+  Found Find(const OwnerKey& key);
+  // Rules have changed.
+  void ForgetTerms();
   // One that waits and for which there is room now, of the namespace that has the least; it waits
   // no more.
   std::optional<OwnerKey> TakeFitting();
@@ -40,7 +46,7 @@ class OwnerStore {
  private:
   struct Kept {
     std::string text;
-    std::shared_ptr<const Json> json;  // of those that are in parsed_
+    Found found;  // of those that are in parsed_
   };
   using Texts = std::map<OwnerKey, Kept>;
   struct Namespace {

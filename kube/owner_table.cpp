@@ -63,8 +63,10 @@ OwnerRead OwnerTable::Look(const OwnerKey& key) {
   OwnerRead read{owner.state, nullptr, owner.why, owner.lasts};
   read.outdated = owner.outdated && owner.state == OwnerRead::State::kUnread;
   if (owner.state == OwnerRead::State::kKnown) {
-    read.held = store_.Find(key);
+    OwnerStore::Found kept = store_.Find(key);
+    read.held = std::move(kept.json);
     read.object = &read.held->root();
+    read.terms = std::move(kept.terms);
   }
   return read;
 }
@@ -152,6 +154,7 @@ std::shared_ptr<const OwnerFields> OwnerTable::FieldsOf(const OwnerKey& key,
 
 void OwnerTable::Follow(const cluster::GroupingRules& rules) {
   fields_.clear();
+  store_.ForgetTerms();
   for (auto& [key, owner] : owners_) {
     std::string path = PathOf(key, rules);
     if (path.empty()) continue;

@@ -96,6 +96,8 @@ FeedWorld::FeedWorld(milliseconds stale_after, milliseconds patience, millisecon
                          .apply =
                              [this](std::span<const engine::Fact> facts) {
                                for (const engine::Fact& fact : facts) Note(fact);
+                               const MutexLock lock(mu_);
+                               most_together_ = std::max(most_together_, facts.size());
                              },
                          .synced =
                              [this] {
@@ -195,6 +197,11 @@ FeedWorld::Texts FeedWorld::warned() const {
 int FeedWorld::synced() const {
   const MutexLock lock(mu_);
   return synced_;
+}
+
+size_t FeedWorld::most_together() const {
+  const MutexLock lock(mu_);
+  return most_together_;
 }
 
 void FeedWorld::Note(const engine::Fact& fact) {

@@ -54,6 +54,7 @@ class FeedWorld {
   std::string LastTold(const std::string& begin) const;
   Texts warned() const;
   int synced() const;
+  size_t most_together() const;  // facts that came in one call
 
   FakeApi api;
   ClusterFeedOptions options = {.reflector = {.backoff_first = std::chrono::milliseconds(1),
@@ -74,6 +75,7 @@ class FeedWorld {
   int bookmarks_ MUSTER_GUARDED_BY(mu_) = 0;
   std::map<std::string, std::deque<std::string>> events_ MUSTER_GUARDED_BY(mu_);  // by path
   int synced_ MUSTER_GUARDED_BY(mu_) = 0;
+  size_t most_together_ MUSTER_GUARDED_BY(mu_) = 0;
   Texts told_ MUSTER_GUARDED_BY(mu_);
   Texts warned_ MUSTER_GUARDED_BY(mu_);
 };

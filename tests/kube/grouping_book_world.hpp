@@ -61,7 +61,8 @@ inline std::string PodJson(const std::string& name, const PodOptions& options) {
 
 // A book with the rules that ship, at a time that the test moves.
 struct BookWorld {
-  explicit BookWorld(OwnerTable::Options options = {}) : book(options) {
+  explicit BookWorld(OwnerTable::Options options = {}, GroupingBook::Slice slice = {})
+      : book(options, slice) {
     book.Set({config::ShippedGroupingRules(), {"muster"}});
   }
 

@@ -55,6 +55,31 @@ TEST_CASE("the start waits for the owners of pods, which are read once for all o
   CHECK(world.Reads() == 1);
 }
 
+TEST_CASE("the pods of a large gang are told in pieces, its minimum before them",
+          "[kube][feed][grouping]") {
+  constexpr int kPods = 1'000;
+  std::string job = kJob;
+  for (const char* count : {"\"parallelism\":2", "\"completions\":2"})
+    job.insert(job.find(count) + std::string(count).size(), "000");
+  OwnedWorld world(Reply(200, job));
+  std::string pods;
+  for (int i = 0; i < kPods; ++i) pods += (i == 0 ? "" : ",") + OwnedPod("p" + std::to_string(i));
+  world.api.On(Method::kGet, "/api/v1/pods?limit=500", Reply(200, ListOf("PodList", pods)));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.most_together() <= 256);
+  const auto told = world.told();
+  const auto first = [&](const std::string& begin) {
+    return std::find_if(told.begin(), told.end(),
+                        [&](const std::string& line) { return line.starts_with(begin); });
+  };
+  CHECK(std::count_if(told.begin(), told.end(), [](const std::string& line) {
+          return line.starts_with("pod team/p");
+        }) == kPods);
+  CHECK(first("declared gang team/job:train~") < first("pod team/p"));
+  CHECK_THAT(world.LastTold("declared gang"), Catch::EndsWith(" of 2000"));
+}
+
 TEST_CASE("pods that wait by themselves are a gang as soon as gangs by owner are switched on",
           "[kube][feed][grouping]") {
   OwnedWorld world(Reply(200, kJob));

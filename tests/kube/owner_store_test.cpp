@@ -32,7 +32,7 @@ TEST_CASE("one namespace has at most a quarter of what is kept of owners", "[kub
   CHECK(store.Keep(JobKey("b", "one"), TextOf(1'000)));
   CHECK(store.Keep(JobKey("a", "small"), TextOf(400)));
   CHECK(store.bytes() == 2'000);
-  CHECK(store.Find(JobKey("a", "two")) == nullptr);
+  CHECK(store.Find(JobKey("a", "two")).json == nullptr);
 }
 
 TEST_CASE("what all namespaces keep of owners is bounded, too", "[kube][grouping]") {
@@ -51,7 +51,7 @@ TEST_CASE("an owner that has grown beyond the room is not kept as it was", "[kub
   CHECK(store.Keep(JobKey("a", "one"), TextOf(600)));
   CHECK_FALSE(store.Keep(JobKey("a", "one"), TextOf(1'200)));
   CHECK(store.bytes() == 0);
-  CHECK(store.Find(JobKey("a", "one")) == nullptr);
+  CHECK(store.Find(JobKey("a", "one")).json == nullptr);
   CHECK(store.Keep(JobKey("a", "one"), TextOf(800)));
   CHECK_FALSE(store.TakeFitting());
 }
@@ -64,7 +64,7 @@ TEST_CASE("what is kept of many owners is the same whenever it is asked for", "[
     REQUIRE(store.Keep(JobKey("a", name(i)), {json, OwnerJson(json)}));
   }
   for (int i : {99, 0, 1, 50, 0, 99}) {
-    const auto found = store.Find(JobKey("a", name(i)));
+    const auto found = store.Find(JobKey("a", name(i))).json;
     REQUIRE(found != nullptr);
     JsonProblems problems;
     const JsonView text(found->root(), "text", problems);

@@ -135,7 +135,7 @@ GroupingSettings SettingsOf(const Story& story, const std::string& value) {
 }
 
 OwnerAnswer Owner(const Story& story) {
-  if (story.gone) return {OwnerAnswer::Kind::kGone, nullptr, {}};
+  if (story.gone) return {OwnerAnswer::Kind::kGone, {}, {}};
   const std::string asked = story.asked;
   const std::string text =
       R"({"metadata":{"name":"f","namespace":"team","uid":"f","annotations":{)" +
@@ -144,7 +144,7 @@ OwnerAnswer Owner(const Story& story) {
       R"("many":[{"name":"a","count":2},{"name":"b","count":2}]}})";
   auto json = Json::Parse(text, text.size(), "f");
   REQUIRE(json.ok());
-  return {OwnerAnswer::Kind::kRead, std::make_shared<const Json>(*std::move(json)), {}};
+  return {OwnerAnswer::Kind::kRead, {text, std::make_shared<const Json>(*std::move(json))}, {}};
 }
 
 // What is said of the owner's two pods, and what was read for it at last.
@@ -222,9 +222,10 @@ TEST_CASE("a reload makes gangs of Jobs that are not Indexed", "[reload][groupin
           R"("spec":{"completionMode":"NonIndexed","parallelism":3,"completions":3}})";
       auto json = Json::Parse(text, text.size(), "j");
       REQUIRE(json.ok());
-      book.Learn(request->key,
-                 {OwnerAnswer::Kind::kRead, std::make_shared<const Json>(*std::move(json)), {}},
-                 Time(1'000));
+      book.Learn(
+          request->key,
+          {OwnerAnswer::Kind::kRead, {text, std::make_shared<const Json>(*std::move(json))}, {}},
+          Time(1'000));
     }
     const Grouping* said = book.Find(cluster::PodUid("p"));
     return said == nullptr ? 0 : said->minimum;

@@ -115,6 +115,7 @@ void OwnerReader::Start() {
   started_ = true;
   Facts facts;
   Tell(joiner_.Start(), facts);
+  while (joiner_.behind()) Tell(joiner_.GoOn(), facts);
   Pass(facts);
 }
 
@@ -155,6 +156,23 @@ void OwnerReader::Learn(const kube::OwnerKey& key, kube::OwnerAnswer answer, Fac
     if (IsOwned(*pod)) versions_.Note(pod->pod.uid, pod->pod.resource_version);
   }
   Tell(joiner_.Learn(key, std::move(answer), Now()), facts);
+  if (late_ && started_) return GoOnLater();
+  while (joiner_.behind()) Tell(joiner_.GoOn(), facts);
+}
+
+// Decisions are made between slices.
+void OwnerReader::GoOnLater() {
+  if (!joiner_.behind()) return;
+  EventLoop& loop = cluster_->loop();
+  loop.Post(loop.now() + Duration(1), [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    Facts told;
+    self->Tell(self->joiner_.GoOn(), told);
+    self->Serve(told);
+    self->Pass(told);
+    self->GoOnLater();
+  });
 }
 
 void OwnerReader::Serve(Facts& facts) {

@@ -53,6 +53,7 @@ class OwnerReader : public std::enable_shared_from_this<OwnerReader> {
   cluster::Time Now() const { return cluster_->loop().now() + kBegin; }
   kube::OwnerAnswer AnswerTo(const kube::OwnerRequest& request) const;
   void Learn(const kube::OwnerKey& key, kube::OwnerAnswer answer, Facts& facts);
+  void GoOnLater();
   // Reads what is due.
   void Serve(Facts& facts);
   void Tell(kube::NewsJoiner::Joined joined, Facts& facts);
@@ -63,7 +64,8 @@ class OwnerReader : public std::enable_shared_from_this<OwnerReader> {
   const bool late_;
   bool started_ = false;
   kube::PodVersions versions_;
-  kube::NewsJoiner joiner_{versions_};
+  // Small slices: what is between two of them is what may go wrong.
+  kube::NewsJoiner joiner_{versions_, {.least = 1, .most = 3}};
   kube::DeclaredGangs declared_;
   std::map<cluster::PodUid, int64_t> seen_;  // versions, also of pods that are gone
   std::map<cluster::PodUid, cluster::Pod> pods_;
