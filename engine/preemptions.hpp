@@ -62,7 +62,10 @@ class Preemptions {
   }
   std::set<GangId> TakeAsking() { return std::exchange(asking_, {}); }
   // Of its victims these are evicted now. Empty: they leave anyway.
-  void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go, cluster::Time now);
+  void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go, cluster::Time now,
+           std::set<cluster::PodUid> over_budgets = {}, std::set<cluster::PodUid> cut_short = {});
+  // It leaves already, and its grace is cut.
+  bool IsCutShort(const cluster::PodUid& victim) const;
   // One of its victims was evicted. True: it was the first one.
   bool Evicted(const GangId& preemptor);
   // One of them was not, before any was. `barred`: and will not be. Else it is tried again then.

@@ -29,7 +29,7 @@ std::vector<std::string> WhyNotEnough(const KnownCandidates& candidates) {
     words.push_back(std::to_string(shielded.gangs) +
                     (shielded.gangs == 1 ? " gang is protected for now: "
                                          : " gangs are protected for now, the first: ") +
-                    shielded.why);
+                    shielded.Words());
   }
   for (const RefusedVictim& refused : candidates.refused)
     words.push_back("gang " + refused.gang.key.ToString() + ": " + refused.why);

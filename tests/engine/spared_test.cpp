@@ -76,12 +76,12 @@ TEST_CASE("who is spared is named, with why", "[engine][preemption][queues]") {
   engine::KnownCandidates known;
   CHECK(engine::WhyNotEnough(known) == Words{"nobody runs who may be evicted for it"});
   known.shielded.gangs = 2;
-  known.shielded.why = "gang default/a runs for less than minRuntime";
+  known.shielded.why = "gang default/a: it runs for less than minRuntime";
   known.refused.push_back({{{"default", "b"}, false}, "it is within the guarantee of queue y"});
   CHECK(
       engine::WhyNotEnough(known) ==
       Words{
-          "2 gangs are protected for now, the first: gang default/a runs for less than minRuntime",
+          "2 gangs are protected for now, the first: gang default/a: it runs for less than minRuntime",
           "gang default/b: it is within the guarantee of queue y"});
 }
 

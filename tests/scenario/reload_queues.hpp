@@ -74,6 +74,20 @@ inline void ABorrows(World& world) {
   world.Pass(cluster::Seconds(10));
 }
 
+// The same, and a budget does not let it go.
+inline void ABorrowsWithABudget(World& world) {
+  ABorrows(world);
+  world.Change("borrower", [&](cluster::Pod& pod) {
+    pod.phase = cluster::PodPhase::kRunning;
+    pod.running_since = world.now();
+  });
+  cluster::DisruptionBudget budget;
+  budget.uid = cluster::DisruptionBudgetUid("budget");
+  budget.key = {world.Pod("borrower").key.ns, "budget"};
+  budget.selector.emplace();
+  world.engine().Apply(budget, world.now());
+}
+
 // A gang whose pods say how long they run, and whether they have checkpoints.
 inline void AsksFor(World& world, const std::string& name, const std::string& queue, int gpus,
                     int64_t seconds, bool checkpoints = false, int32_t priority = 0) {

@@ -23,15 +23,18 @@
 //   replace-policy FILE            hot reload
 //   refuse-binds on|off            the API server refuses every Binding
 //   refuse-writes on|off           the API server says that Muster may write nothing
+//   refuse-deletes on|off          the API server says that Muster may delete no pods
 //   lose-writes on|off             every write fails
 //   end-namespace NAME             it is being deleted; its pods are still there
 //   silence RESOURCES|off          the API server is silent: nothing new is planned
 //   unfenced POD NODE | fenced POD a leader before may still bind it there: it cannot be written
 //   quota NAME RESOURCE USED HARD  a ResourceQuota of namespace default: pods or gpu
 //   budget GANG N                  a PodDisruptionBudget of a gang lets N of its pods be evicted
+//   unheard-budget GANG N          the same, and Muster hears nothing of it
 //   order priority GANG N|reset    an operator's order; it shows what was and what is
 //   order hold|drain|resume QUEUE
 //   order reclaim QUEUE N [10m]    with how long the queue pauses
+//   order would-reclaim QUEUE N    only says who would go
 //   order cancel GANG
 //   restart muster|kube-scheduler  what stands of orders is told again
 //   show gangs|pods|nodes|writes|events|requests|scale-up
@@ -40,6 +43,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -72,7 +76,7 @@ class Script {
   cluster::Status Unfence(const std::string& name, const std::string& node);
   cluster::Status Order(std::istringstream& words);
   cluster::Status Quota(std::istringstream& words);
-  cluster::Status Budget(std::istringstream& words);
+  cluster::Status Budget(std::istringstream& words, bool heard);
   cluster::Status TurnDown(std::istringstream& words);
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
@@ -91,7 +95,8 @@ class Script {
   std::shared_ptr<extender::FactReader> reader_;  // of the process that runs
   std::unique_ptr<sim::Cluster> world_;
   sim::AutoscalerOptions autoscaling_;
-  std::unique_ptr<sim::Autoscaler> autoscaler_;  // null before the first run
+  std::unique_ptr<sim::Autoscaler> autoscaler_;               // null before the first run
+  std::map<std::string, cluster::DisruptionBudget> budgets_;  // told anew after a restart
   std::string shown_;
 };
 

@@ -118,7 +118,7 @@ std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
   constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5, 22, 8,
-                                         6,  5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6, 6, 4, 3};
+                                         6,  5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6, 6, 4, 3,  4};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -198,7 +198,7 @@ void World::Remove(const Operation& operation) {
   static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), grace));
   if (!again) return;
   PodRecord fresh = NewPod(pod->pod.key.name, operation.b % 1000);
-  fresh.pod.pod_group = pod->pod.pod_group;
+  if (!pod->pod.pod_group.empty()) PutInGroup(fresh, pod->pod.pod_group);
   fresh.pod.role = pod->pod.role;
   fresh.job_uid = pod->job_uid;
   fresh.pod.owner_uid = pod->pod.owner_uid;
@@ -371,27 +371,6 @@ void World::OldNews(const Operation& operation) {
   cluster_->muster()->Kick();
 }
 
-void World::RestartOrFail(const Operation& operation) {
-  if (operation.what == Happening::kRestartScheduler) {
-    Tell("kube-scheduler restarts");
-    cluster_->scheduler().Restart();
-    return;
-  }
-  if (operation.what == Happening::kRestartMuster) {
-    Tell("muster restarts");
-    RestartMuster();
-    return;
-  }
-  WriteFaults faults = options_.muster.writes;
-  if (operation.a % 2 == 0 && Delayed()) {
-    faults.lost_per_mille = operation.b % 400;
-    faults.unclear_per_mille = operation.c % 400;
-  }
-  Tell("of 1000 writes " + std::to_string(faults.lost_per_mille) + " are lost, " +
-       std::to_string(faults.unclear_per_mille) + " unclear");
-  cluster_->muster()->SetFaults(faults);
-}
-
 std::string World::Do(const Operation& operation) {
   const int64_t before = told_;
   std::string broken;
@@ -425,6 +404,9 @@ std::string World::Do(const Operation& operation) {
       case Happening::kForeignGang:
       case Happening::kDoomedGang:
         CreateOddGang(operation);
+        break;
+      case Happening::kBudget:
+        ChangeBudget(operation);
         break;
       case Happening::kCollect:
         Collect(operation);
