@@ -57,7 +57,8 @@ std::optional<LeastChange> SaidByReason(const Reason& reason) {
 // Those that hold GPUs, but for the gang itself and what leaves anyway.
 void AddHolders(const EngineState& state, const Gang& gang, ChangesJob& job) {
   for (const auto& [id, other] : state.members.gangs()) {
-    if (id == gang.id) continue;
+    // Most gangs wait: their members are not looked at, because all calls are held up meanwhile.
+    if (id == gang.id || other.tally.bound == 0) continue;
     policy::Candidate holder;
     holder.owner = job.holders.size();
     holder.queue = QueueOf(other);

@@ -232,6 +232,7 @@ bool Http1Connection::CountRequest(SteadyTime now) {
 void Http1Connection::Send(std::string bytes, bool close, SteadyTime now) {
   out_ = std::move(bytes);
   out_sent_ = 0;
+  shared_.answered_bytes += out_.size();
   // Counted also where it does not fit: that matters only once it does not go out.
   fits_ = kept_.Set(KeptBytes(in_) + KeptBytes(out_)) || out_.size() <= kSmallAnswer;
   close_after_ = close;

@@ -155,6 +155,7 @@ void Http2Connection::TakeAnswers() {
     // A small one is in the price of the stream and goes out whatever else is kept: reset, a Bind
     // would seem to have failed.
     const std::size_t size = answer.response.body.size();
+    shared_.answered_bytes += size;
     if (size > kSmallAnswer && !open.kept.Set(kStreamBytes + size)) {
       ++shared_.refused_full;
       session_.Reset(answer.stream, Http2Session::Cause::kCancelled);

@@ -62,7 +62,10 @@ void Server::Impl::HandleInTurn(const std::string& method, const std::string& pa
            });
            if (taken) return;
            ++shared_.refused_full;
-           done(ErrorResponse(503, "too many of your calls wait for an answer, try again"));
+           // What the caller has sent behind it is not looked at: refusing takes time, too.
+           Response refused = ErrorResponse(503, "too many of your calls wait, try again");
+           refused.close = true;
+           done(std::move(refused));
          });
 }
 
@@ -150,7 +153,7 @@ void Server::Impl::KeepTime() {
 
 void Server::Impl::TrimWhenIdle(SteadyTime now) {
   const std::size_t peak = shared_.connections.TakePeak() + shared_.calls.TakePeak();
-  if (trim_.Due(now, peak)) ReturnFreePages();
+  if (trim_.Due(now, peak, shared_.answered_bytes.exchange(0))) ReturnFreePages();
 }
 
 void Server::Impl::CheckCertificates() {

@@ -46,6 +46,7 @@ struct ServerShared {
   // What is kept for connections as such, and for what they ask.
   MemoryLedger connections;
   MemoryLedger calls;
+  std::atomic<std::size_t> answered_bytes = 0;  // since the last look, see IdleTrim
 
   std::atomic<std::uint64_t> accepted = 0;
   std::atomic<std::uint64_t> requests = 0;

@@ -20,8 +20,8 @@ using Next = ServerConnection::Next;
 constexpr std::size_t kAcceptBatch = 64;
 constexpr std::size_t kRefusalSlots = 64;  // connections beyond the cap that are told so politely
 constexpr std::size_t kTurnAwayScratch = 4096;
-constexpr std::size_t kRequestsInARow = 16;  // of one connection, before others get the worker
-constexpr int kDisplacedForOne = 8;          // connections, at most: each may cost less than it
+constexpr std::size_t kRequestsInARow = 4;  // of one connection, before others get the worker
+constexpr int kDisplacedForOne = 8;         // connections, at most: each may cost less than it
 
 }  // namespace
 

@@ -145,6 +145,11 @@ void OwnerTable::UseRoom() {
   if (!owner.reading) SetDue(*key, owner, kFirst);
 }
 
+std::shared_ptr<const OwnerFields> OwnerTable::Wanted(const OwnerKey& key) const {
+  const auto found = owners_.find(key);
+  return found == owners_.end() ? nullptr : found->second.fields;
+}
+
 std::shared_ptr<const OwnerFields> OwnerTable::FieldsOf(const OwnerKey& key,
                                                         const cluster::GroupingRules& rules) {
   std::shared_ptr<const OwnerFields>& fields = fields_[{FindRule(rules, key), key.kind == "Pod"}];

@@ -1,6 +1,5 @@
-// OwnerTable: the owners that pods are judged by: what was read of each, who needs it, and when it
-// is to be read again. Each is read once for all of its pods. Pure but for the time that it is
-// told; one thread at a time.
+// OwnerTable: the owners that pods are judged by: what was read of each, once for all of its pods,
+// who needs it, and when it is to be read again. Pure; one thread at a time.
 // An owner is not watched: that would take the right to list whole kinds, of which Muster needs few
 // objects. It is read
 //   - when a pod needs it for the first time;
@@ -73,6 +72,7 @@ class OwnerTable {
   void Refresh(const OwnerKey& key, cluster::Time now);
   void RefreshPod(const cluster::PodUid& pod, cluster::Time now);
   size_t CountPods(const OwnerKey& key) const;  // that need it
+  std::shared_ptr<const OwnerFields> Wanted(const OwnerKey& key) const;  // of it; null: nothing
   size_t size() const { return owners_.size(); }
   // What is to be read by now, and to be answered by Learn; nothing: that waits for others'
   // answers.

@@ -9,6 +9,7 @@
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/optional_kinds.hpp"
+#include "kube/owner_reader.hpp"
 #include "sim/muster_link.hpp"
 
 namespace muster::extender {
@@ -190,6 +191,11 @@ std::vector<engine::Fact> FactReader::SetGrouping(kube::GroupingSettings groupin
 }
 
 void FactReader::Tell(kube::NewsJoiner::Joined joined, Facts& facts) {
+  TellSlice(std::move(joined), facts);
+  while (joiner_.behind()) TellSlice(joiner_.GoOn(), facts);
+}
+
+void FactReader::TellSlice(kube::NewsJoiner::Joined joined, Facts& facts) {
   for (engine::Fact& fact : joined.facts) {
     for (engine::Fact& follows : declared_.Observe(fact, joiner_.GangOf(fact)))
       facts.push_back(std::move(follows));
@@ -201,10 +207,10 @@ void FactReader::Tell(kube::NewsJoiner::Joined joined, Facts& facts) {
 
 void FactReader::ReadOwners(Facts& facts) {
   while (const auto request = joiner_.owners().Take(kNow)) {
-    kube::OwnerAnswer answer{kube::OwnerAnswer::Kind::kGone, nullptr, {}};
+    kube::OwnerAnswer answer{kube::OwnerAnswer::Kind::kGone, {}, {}};
     const auto found = owners_.find({request->key.kind, {request->key.ns, request->key.name}});
     if (found != owners_.end() && found->second.key.group() == request->key.group())
-      answer = {kube::OwnerAnswer::Kind::kRead, found->second.object, {}};
+      answer = kube::SiftOwner(found->second.text, *request->fields, request->key.kind);
     Tell(joiner_.Learn(request->key, std::move(answer), kNow), facts);
   }
 }
@@ -212,21 +218,25 @@ void FactReader::ReadOwners(Facts& facts) {
 void FactReader::ReadOwner(const OwnerName& name, const OwnerText& text, Facts& facts) {
   const auto given = Parsed(text.json.empty() ? "{}" : text.json);
   MUSTER_CHECK(given != nullptr);  // it was read before it was created
-  const auto object = Parsed(Shown(given->root(), name.second.ns, text.uid, text.succeeded));
+  std::string shown = Shown(given->root(), name.second.ns, text.uid, text.succeeded);
+  const auto object = Parsed(shown);
   MUSTER_CHECK(object != nullptr);
   kube::JsonProblems ignored;
   const kube::JsonView view(object->root(), "object", ignored);
   const kube::JsonView metadata = view.Get("metadata");
   Owner owner{{std::string(view.Get("apiVersion").Text()), name.first, name.second.ns,
                name.second.name, std::string(metadata.Get("uid").Text())},
+              std::move(shown),
               object,
               text.succeeded};
   const auto known = owners_.find(name);
   const bool same = known != owners_.end() && known->second.key == owner.key &&
                     known->second.succeeded == owner.succeeded;
   if (same) return;
-  kube::OwnerAnswer answer{kube::OwnerAnswer::Kind::kRead, object, {}};
-  Tell(joiner_.Learn(owner.key, std::move(answer), kNow), facts);
+  if (const auto fields = joiner_.owners().Wanted(owner.key)) {
+    kube::OwnerAnswer answer = kube::SiftOwner(owner.text, *fields, owner.key.kind);
+    Tell(joiner_.Learn(owner.key, std::move(answer), kNow), facts);
+  }
   owners_.insert_or_assign(name, std::move(owner));
 }
 
@@ -235,7 +245,7 @@ void FactReader::ForgetOwner(const OwnerName& name, Facts& facts) {
   if (found == owners_.end()) return;
   const kube::OwnerKey key = found->second.key;
   owners_.erase(found);
-  Tell(joiner_.Learn(key, {kube::OwnerAnswer::Kind::kGone, nullptr, {}}, kNow), facts);
+  Tell(joiner_.Learn(key, {kube::OwnerAnswer::Kind::kGone, {}, {}}, kNow), facts);
 }
 
 }  // namespace muster::extender

@@ -45,7 +45,8 @@ class FactReader {
   using Facts = std::vector<engine::Fact>;
   struct Owner {
     kube::OwnerKey key;
-    std::shared_ptr<const kube::Json> object;  // with uid and namespace
+    std::string text;                          // with uid and namespace
+    std::shared_ptr<const kube::Json> object;  // the same
     std::optional<int64_t> succeeded;          // of a Job
   };
   struct OwnerText {
@@ -56,6 +57,7 @@ class FactReader {
   using OwnerName = std::pair<std::string, cluster::ObjectKey>;  // kind, key
 
   void Tell(kube::NewsJoiner::Joined joined, Facts& facts);
+  void TellSlice(kube::NewsJoiner::Joined joined, Facts& facts);
   void ReadOwners(Facts& facts);
   void ReadOwner(const OwnerName& name, const OwnerText& text, Facts& facts);
   void ForgetOwner(const OwnerName& name, Facts& facts);

@@ -79,12 +79,12 @@ constexpr std::size_t kMiB = 1024 * 1024;
 TEST_CASE("free pages go back once, when a load is over", "[http][memory]") {
   IdleTrim trim;
   IdleTrim::Time now{};
-  // Of so many seconds with that much.
-  const auto dues = [&](int seconds, std::size_t mebibytes) {
+  // Of so many seconds with that much kept, and answered in each tenth of a second.
+  const auto dues = [&](int seconds, std::size_t mebibytes, std::size_t answered = 0) {
     int due = 0;
     for (int i = 0; i < 10 * seconds; ++i) {
       now += milliseconds(100);
-      due += trim.Due(now, mebibytes * kMiB) ? 1 : 0;
+      due += trim.Due(now, mebibytes * kMiB, answered) ? 1 : 0;
     }
     return due;
   };
@@ -97,6 +97,10 @@ TEST_CASE("free pages go back once, when a load is over", "[http][memory]") {
   CHECK(dues(1, 150) == 0);  // it was not over
   CHECK(dues(60, 20) == 1);
   CHECK(dues(60, 5) == 1);  // what stayed was a load, too
+  CHECK(dues(60, 0) == 0);
+  CHECK(dues(10, 0, kMiB) == 0);  // answers for 100 MiB
+  CHECK(dues(60, 0) == 1);
+  CHECK(dues(1, 0, kMiB) == 0);  // for 10 MiB
   CHECK(dues(60, 0) == 0);
 }
 
