@@ -1,7 +1,9 @@
 #include "engine/minimum.hpp"
 
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace muster::engine {
@@ -12,10 +14,19 @@ using cluster::PodPhase;
 
 namespace {
 
-int64_t CountOf(const Headcount& heads, const std::string& role) {
-  const auto found = heads.roles.find(role);
-  return found == heads.roles.end() ? 0 : found->second;
-}
+// What a headcount says of roles that are asked for in order: there may be a thousand.
+class InOrder {
+ public:
+  explicit InOrder(const Headcount& heads) : at_(heads.roles.begin()), end_(heads.roles.end()) {}
+  int64_t CountOf(const std::string& role) {
+    while (at_ != end_ && at_->first < role) ++at_;
+    return at_ != end_ && at_->first == role ? at_->second : 0;
+  }
+
+ private:
+  std::map<std::string, int64_t>::const_iterator at_;
+  const std::map<std::string, int64_t>::const_iterator end_;
+};
 
 Headcount HeadcountOf(int64_t members, const std::vector<cluster::RoleMinimum>& roles) {
   Headcount heads{members, {}};
@@ -25,11 +36,29 @@ Headcount HeadcountOf(int64_t members, const std::vector<cluster::RoleMinimum>& 
   return heads;
 }
 
+// By role. A gang may have 5,000 members of 1,024 roles, and this is asked several times whenever
+// it is judged.
+using RoleCounts = std::unordered_map<std::string_view, int64_t>;
+RoleCounts CountRoles(const Gang& gang, Counting counting, int64_t& members) {
+  RoleCounts of_role;
+  for (const auto& [uid, member] : gang.members) {
+    if (!IsThere(member, counting)) continue;
+    ++members;
+    ++of_role[member.pod->role];
+  }
+  return of_role;
+}
+
 // Roles are counted where the minimum names some.
 Headcount There(const Gang& gang, Counting counting) {
-  const bool by_role = !gang.minimum.roles.empty();
-  if (by_role || counting == Counting::kArrived) {
-    return CountMembers(gang, by_role,
+  if (!gang.minimum.roles.empty()) {
+    Headcount have;
+    for (const auto& [role, count] : CountRoles(gang, counting, have.members))
+      have.roles.emplace(role, count);
+    return have;
+  }
+  if (counting == Counting::kArrived) {
+    return CountMembers(gang, false,
                         [&](const Member& member) { return IsThere(member, counting); });
   }
   // The same from what was counted already: this is asked several times whenever a gang is judged.
@@ -77,9 +106,10 @@ bool ComesInParts(const Gang& gang, const cluster::PodGroup* group) {
 
 Headcount Lower(const Headcount& a, const Headcount& b) {
   Headcount lower{std::min(a.members, b.members), {}};
+  InOrder of_b(b);
   for (const auto& [role, count] : a.roles) {
-    const int64_t both = std::min(count, CountOf(b, role));
-    if (both > 0) lower.roles[role] = both;
+    const int64_t both = std::min(count, of_b.CountOf(role));
+    if (both > 0) lower.roles.emplace_hint(lower.roles.end(), role, both);
   }
   return lower;
 }
@@ -98,17 +128,19 @@ Headcount Plus(Headcount a, const Headcount& b) {
 
 Headcount Minus(const Headcount& a, const Headcount& b) {
   Headcount rest{std::max<int64_t>(0, a.members - b.members), {}};
+  InOrder of_b(b);
   for (const auto& [role, count] : a.roles) {
-    const int64_t left = count - CountOf(b, role);
-    if (left > 0) rest.roles[role] = left;
+    const int64_t left = count - of_b.CountOf(role);
+    if (left > 0) rest.roles.emplace_hint(rest.roles.end(), role, left);
   }
   return rest;
 }
 
 int64_t Lack(const Headcount& minimum, const Headcount& heads) {
   int64_t of_roles = 0;
+  InOrder has(heads);
   for (const auto& [role, count] : minimum.roles) {
-    of_roles += std::max<int64_t>(0, count - CountOf(heads, role));
+    of_roles += std::max<int64_t>(0, count - has.CountOf(role));
   }
   return std::max({int64_t{0}, minimum.members - heads.members, of_roles});
 }
@@ -140,7 +172,15 @@ bool IsThere(const Member& member, Counting counting) {
 }
 
 int64_t Need(const Gang& gang, Counting counting) {
-  return Lack(gang.minimum, There(gang, counting));
+  if (gang.minimum.roles.empty()) return Lack(gang.minimum, There(gang, counting));
+  int64_t members = 0;
+  const RoleCounts of_role = CountRoles(gang, counting, members);
+  int64_t of_roles = 0;
+  for (const auto& [role, count] : gang.minimum.roles) {
+    const auto found = of_role.find(role);
+    of_roles += std::max<int64_t>(0, count - (found == of_role.end() ? 0 : found->second));
+  }
+  return std::max({int64_t{0}, gang.minimum.members - members, of_roles});
 }
 
 Headcount Lacking(const Gang& gang) { return Minus(gang.minimum, There(gang, Counting::kBound)); }

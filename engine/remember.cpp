@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -189,12 +191,13 @@ void Remember(EngineState& state, Gang& gang, Time now) {
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
   if (gang.tally.bound == 0) {
     if (gang.tally.succeeded == 0) gang.past.MarkUnbound();
-    std::set<std::string> owners;
+    std::unordered_set<std::string_view> known;
     for (const auto& [uid, member] : gang.members) {
       if (member.pod->ending()) continue;
-      owners.insert(member.pod->owner_uid);
+      known.insert(member.pod->owner_uid);
       gang.past.Recreated(member.key.name);
     }
+    const std::set<std::string> owners(known.begin(), known.end());
     if (gang.past.AnotherRun(owners, Declared(state, gang))) {
       gang.past.Forget();
       const PodGroup* group = state.members.GroupOf(gang);

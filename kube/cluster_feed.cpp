@@ -337,8 +337,8 @@ ClusterFeed::Said ClusterFeed::TellAll(NewsJoiner::Joined joined) {
     said.withheld = Choose(joined.facts[i], facts) || said.withheld;
     const bool last = i + 1 == joined.facts.size();
     if (!last && facts.size() < kFactsTogether) continue;
-    ports_.apply(facts);
-    facts.clear();
+    outbox_.push_back(std::exchange(facts, {}));
+    said.told = true;
   }
   // Threads sleep until what was due when they looked.
   const cluster::Time due = joiner_.owners().NextDue();
@@ -347,7 +347,33 @@ ClusterFeed::Said ClusterFeed::TellAll(NewsJoiner::Joined joined) {
   return said;
 }
 
+void ClusterFeed::Deliver() {
+  const FairMutexLock telling(telling_mu_);
+  while (true) {
+    const std::vector<engine::Fact>* facts = nullptr;
+    {
+      const FairMutexLock lock(facts_mu_);
+      if (outbox_.empty()) return;
+      facts = &outbox_.front();  // which stays there: it is on its way until it is told
+    }
+    ports_.apply(*facts);
+    const FairMutexLock lock(facts_mu_);
+    outbox_.pop_front();
+  }
+}
+
+bool ClusterFeed::OnItsWay(const std::string& ns) const {
+  const auto of_ns = [&](const engine::Fact& fact) {
+    const auto* pod = std::get_if<cluster::Pod>(&fact);
+    return pod != nullptr && pod->key.ns == ns;
+  };
+  return std::any_of(outbox_.begin(), outbox_.end(), [&](const std::vector<engine::Fact>& facts) {
+    return std::any_of(facts.begin(), facts.end(), of_ns);
+  });
+}
+
 void ClusterFeed::Say(const Said& said) {
+  if (said.told) Deliver();
   if (said.read_nodes) ReadNodesAgain();
   if (said.read_owners) PokeOwners();
   for (const std::string& warning : said.warnings) ports_.warn(warning);
@@ -412,6 +438,8 @@ std::string ClusterFeed::AskGrouping(cluster::Pod& pod) {
     const FairMutexLock lock(facts_mu_);
     why = joiner_.Ask(pod, joined);
     said = TellAll(std::move(joined));
+    // What was made of the pod has to be known where it is asked for next.
+    said.told = said.told || OnItsWay(pod.key.ns);
   }
   Say(said);
   return why;
@@ -506,10 +534,12 @@ void ClusterFeed::OneSynced(bool patient) {
   if (!missing.empty()) ports_.warn("not waited for any longer: " + missing);
   SettleParts();
   TellStorageReadable();
+  Said said;
   {
     const FairMutexLock lock(facts_mu_);
-    TellAll(joiner_.Start());
+    said = TellAll(joiner_.Start());
   }
+  Say(said);
   JudgeRest();
   ports_.synced();
 }

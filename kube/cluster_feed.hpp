@@ -25,6 +25,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -147,11 +148,18 @@ class ClusterFeed {
     bool withheld = false;  // a PodGroup
     bool read_nodes = false;
     bool read_owners = false;
+    bool told = false;  // something is in the outbox
   };
   // Judges what is left of the pods of what was learnt, slice by slice: a Filter call or a watch
   // comes in between.
   void JudgeRest();
+  // Puts what they become into the outbox; Say delivers it.
   Said TellAll(NewsJoiner::Joined joined) MUSTER_REQUIRES(facts_mu_);
+  // Tells what is in the outbox by now, in order. Meanwhile facts_mu_ is free: the engine may be
+  // busy.
+  void Deliver();
+  // Something is on its way there of a pod of this namespace.
+  bool OnItsWay(const std::string& ns) const MUSTER_REQUIRES(facts_mu_);
   void Say(const Said& said);
   // Adds what the fact becomes. True: it is a PodGroup that is withheld.
   bool Choose(const engine::Fact& fact, std::vector<engine::Fact>& told) MUSTER_REQUIRES(facts_mu_);
@@ -171,8 +179,10 @@ class ClusterFeed {
   uint64_t seed_;
   std::thread discovery_;
 
+  cluster::FairMutex telling_mu_;  // of one that delivers; before facts_mu_
   // Facts of several resources are told one after the other. After mu_.
   mutable cluster::FairMutex facts_mu_;
+  std::deque<std::vector<engine::Fact>> outbox_ MUSTER_GUARDED_BY(facts_mu_);
   NewsJoiner joiner_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);

@@ -61,6 +61,9 @@ TEST_CASE("paths in conditions, amounts and roles are looked at, too", "[extende
   SECTION("whose role it is") { rule.roles[0].pods = {*condition}; }
   SECTION("how many pods there are") { rule.roles[0].makes = *amount; }
   SECTION("what is made early") { rule.early[0].when = {*condition}; }
+  SECTION("how many start together") { rule.roles[0].unit = *amount; }
+  SECTION("what does not count") { rule.unheeded = {{{*condition}, "it helps"}}; }
+  SECTION("the queue") { rule.queue = condition->path; }
   SECTION("the minimum of a case") { rule.cases[0].minimum = *amount; }
   CHECK(UnkeptPodPaths({rule}).size() == 1);
 }

@@ -95,6 +95,7 @@ FeedWorld::FeedWorld(milliseconds stale_after, milliseconds patience, millisecon
                          .versions = versions,
                          .apply =
                              [this](std::span<const engine::Fact> facts) {
+                               if (on_apply) on_apply(facts);
                                for (const engine::Fact& fact : facts) Note(fact);
                                const MutexLock lock(mu_);
                                most_together_ = std::max(most_together_, facts.size());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,6 +64,8 @@ class FeedWorld {
                                 .discover_again = std::chrono::milliseconds(1),
                                 .look_every = std::chrono::milliseconds(1)};
   PodVersions versions;
+  // What takes the facts may take its time; before Start.
+  std::function<void(std::span<const engine::Fact>)> on_apply;
   std::unique_ptr<ClusterFeed> feed;
 
  private:

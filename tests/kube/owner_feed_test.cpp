@@ -1,6 +1,8 @@
 // Owners of pods, read by ClusterFeed from a played API server.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <future>
+#include <span>
 #include <string>
 
 #include "config/grouping_file.hpp"
@@ -57,13 +59,14 @@ TEST_CASE("the start waits for the owners of pods, which are read once for all o
 
 TEST_CASE("the pods of a large gang are told in pieces, its minimum before them",
           "[kube][feed][grouping]") {
-  constexpr int kPods = 1'000;
+  constexpr int kManyPods = 1'000;
   std::string job = kJob;
   for (const char* count : {"\"parallelism\":2", "\"completions\":2"})
     job.insert(job.find(count) + std::string(count).size(), "000");
   OwnedWorld world(Reply(200, job));
   std::string pods;
-  for (int i = 0; i < kPods; ++i) pods += (i == 0 ? "" : ",") + OwnedPod("p" + std::to_string(i));
+  for (int i = 0; i < kManyPods; ++i)
+    pods += (i == 0 ? "" : ",") + OwnedPod("p" + std::to_string(i));
   world.api.On(Method::kGet, "/api/v1/pods?limit=500", Reply(200, ListOf("PodList", pods)));
   world.feed->Start();
   REQUIRE(Eventually([&] { return world.synced() == 1; }));
@@ -75,9 +78,45 @@ TEST_CASE("the pods of a large gang are told in pieces, its minimum before them"
   };
   CHECK(std::count_if(told.begin(), told.end(), [](const std::string& line) {
           return line.starts_with("pod team/p");
-        }) == kPods);
+        }) == kManyPods);
   CHECK(first("declared gang team/job:train~") < first("pod team/p"));
   CHECK_THAT(world.LastTold("declared gang"), Catch::EndsWith(" of 2000"));
+}
+
+bool Told(std::span<const engine::Fact> facts, const std::string& name) {
+  return std::any_of(facts.begin(), facts.end(), [&](const engine::Fact& fact) {
+    const auto* pod = std::get_if<cluster::Pod>(&fact);
+    return pod != nullptr && pod->key.name == name;
+  });
+}
+
+TEST_CASE("a pod is asked for while the engine takes pods of other namespaces, not of its own",
+          "[kube][feed][grouping]") {
+  OwnedWorld world(Reply(200, kJob));
+  std::promise<void> began;
+  std::promise<void> go_on;
+  world.on_apply = [&, waits = go_on.get_future().share()](std::span<const engine::Fact> facts) {
+    if (!Told(facts, "a")) return;
+    began.set_value();
+    waits.wait();
+  };
+  world.feed->Start();
+  began.get_future().wait();
+  const auto ask = [&](const std::string& ns) {
+    return std::async(std::launch::async, [&world, ns] {
+      cluster::Pod pod;
+      pod.key = {ns, "single"};
+      pod.uid = cluster::PodUid("single");
+      return world.feed->AskGrouping(pod);
+    });
+  };
+  std::future<std::string> other = ask("other");
+  std::future<std::string> same = ask("team");
+  CHECK(other.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+  CHECK(same.wait_for(milliseconds(50)) == std::future_status::timeout);
+  go_on.set_value();
+  CHECK(same.get().empty());
+  CHECK(Eventually([&] { return world.synced() == 1; }));
 }
 
 TEST_CASE("pods that wait by themselves are a gang as soon as gangs by owner are switched on",
