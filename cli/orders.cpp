@@ -53,7 +53,14 @@ Result<std::string> OrderLines(const std::string& answer) {
     lines += std::string(dry_run ? "would evict " : "evicts ") + Plain(one.Get("gang").Text()) +
              " of queue " + Plain(one.Get("queue").Text()) + ": " + std::to_string(pods) +
              (pods == 1 ? " pod" : " pods") +
-             (one.Get("whole").Flag(false) ? ", the whole gang\n" : " beyond its minimum\n");
+             (one.Get("whole").Flag(false) ? ", the whole gang" : " beyond its minimum");
+    const std::string_view despite = one.Get("despite").Text();
+    lines += (despite.empty() ? "" : "; " + Plain(despite)) + "\n";
+  });
+  const kube::JsonView kept = order.Get("kept");
+  kept.Items([&](const kube::JsonView& one) {
+    lines += std::string(dry_run ? "would leave " : "leaves ") + Plain(one.Get("gang").Text()) +
+             ": " + Plain(one.Get("why").Text()) + "\n";
   });
   if (!problems.none()) return problems.first();
   return lines;

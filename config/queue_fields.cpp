@@ -257,6 +257,21 @@ std::string FormatInheritedCount(int64_t value) {
 constexpr AmountRule kInheritedCount{"a whole number from 0 to 1000, or inherit",
                                      ParseInheritedCount, FormatInheritedCount};
 
+void VisitBudgets(queues::PreemptionSpec* says, FieldVisitor* visitor) {
+  const Words words = {kInherit, "keep", "prefer"};
+  visitor->Section(
+      {"budgets",
+       "What PodDisruptionBudgets are to gangs of this queue that are to be evicted for\n"
+       "another one of it (preempt), or for one of another queue: within its guarantee\n"
+       "(guarantee) or by its share (fairShare). keep: nobody goes whom a budget does not\n"
+       "let go. prefer: others go first, then as few as can be in spite of their budgets."},
+      [&] {
+        Enumeration(visitor, {"preempt", ""}, words, &says->budgets_preempt);
+        Enumeration(visitor, {"guarantee", ""}, words, &says->budgets_guarantee);
+        Enumeration(visitor, {"fairShare", ""}, words, &says->budgets_fair_share);
+      });
+}
+
 void VisitPreemption(queues::PreemptionSpec* says, std::vector<std::string>* notes,
                      FieldVisitor* visitor) {
   const auto min_runtime = [&] {
@@ -267,7 +282,7 @@ void VisitPreemption(queues::PreemptionSpec* says, std::vector<std::string>* not
       {"preemption",
        "Whom Muster may evict for gangs of this queue and those below it, whole gangs at a\n"
        "time or members beyond their minimum. inherit: as the queue above says; at the root\n"
-       "lower-priority, guarantee, 0s, 0s, 0s, 2, 4, requeue and 5m."},
+       "lower-priority, guarantee, 0s, 0s, 0s, keep, prefer, keep, 2, 4, requeue and 5m."},
       [&] {
         visitor->OtherNames(OtherWordsOfPreemption(), notes);
         Enumeration(visitor, {"withinQueue", "Of the same queue."},
@@ -285,6 +300,7 @@ void VisitPreemption(queues::PreemptionSpec* says, std::vector<std::string>* not
              "So long a gang of this queue runs before it is evicted for another one of it\n"
              "(preempt), or for gangs of other queues (reclaim)."},
             min_runtime);
+        VisitBudgets(says, visitor);
         visitor->Amount({"maxEvictionsPerGangPerHour",
                          "Then it is left alone. 0: no gang of it is "
                          "evicted as a whole."},

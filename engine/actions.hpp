@@ -100,6 +100,8 @@ struct EvictPod {
   // evicted for one gang goes together or not at all.
   cluster::ObjectKey gang = {};
   std::optional<cluster::Duration> grace = {};  // instead of the pod's own, which is longer
+  // Where a PodDisruptionBudget refuses it, and nothing else does, the pod is deleted.
+  bool over_budgets = false;
 };
 // What the PodGroup's status should say; written in the flavour's own words. No outcome is waited
 // for.

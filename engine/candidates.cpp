@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/bars.hpp"
+#include "engine/budgets.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
 #include "engine/minimum.hpp"
@@ -19,32 +20,44 @@ using cluster::Time;
 
 namespace {
 
-// Of all gangs that the rule lets the preemptor evict.
+// Of all gangs that the rule lets the preemptor evict; those that budgets keep are shielded.
 std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor& preemptor,
-                               bool leaving_only, Time now) {
+                               bool leaving_only, Shielded& shielded) {
   const policy::VictimRule& rule = *state.rules.victims;
   const int64_t below = rule.Below(preemptor).value_or(INT64_MAX);
+  const BudgetBook budgets(state);
   std::vector<Lost> losses;
+  std::vector<Lost> of_gang;
   const auto& holding = state.holdings.all();
   for (auto next = holding.begin(); next != holding.end() && next->first < below; ++next) {
     for (const auto& [id, gang] : next->second) {
-      if (rule.MayEvict(preemptor, HolderOf(*gang, next->first)))
-        AddLosses(state, *gang, next->first, leaving_only, losses);
+      if (!rule.MayEvict(preemptor, HolderOf(*gang, next->first))) continue;
+      of_gang.clear();
+      AddLosses(state, *gang, next->first, leaving_only, of_gang);
+      const std::vector<KeptByBudget> kept = FindKept(state, budgets, *gang, of_gang);
+      for (size_t i = 0; i < of_gang.size(); ++i) {
+        if (!kept.empty() && !kept[i].why.empty()) {
+          shielded.Add(of_gang[i], {kept[i].until, kept[i].why, true});
+        } else {
+          losses.push_back(std::move(of_gang[i]));
+        }
+      }
     }
   }
-  for (Lost& lost : losses) {
-    if (lost.whole)
-      lost.loss.gpu_time = GpuTimeOf(*state.members.Find(lost.loss.holder.gang), lost, now);
-  }
-  std::sort(losses.begin(), losses.end(),
-            [&](const Lost& a, const Lost& b) { return rule.Before(a.loss, b.loss); });
   return losses;
 }
 
 std::vector<policy::Candidate> CandidatesByRule(const EngineState& state,
                                                 const policy::Preemptor& preemptor,
-                                                bool leaving_only, Time now) {
-  const std::vector<Lost> losses = LossesByRule(state, preemptor, leaving_only, now);
+                                                bool leaving_only, Time now, Shielded& shielded) {
+  std::vector<Lost> losses = LossesByRule(state, preemptor, leaving_only, shielded);
+  for (Lost& lost : losses) {
+    if (lost.whole)
+      lost.loss.gpu_time = GpuTimeOf(*state.members.Find(lost.loss.holder.gang), lost, now);
+  }
+  std::sort(losses.begin(), losses.end(), [&](const Lost& a, const Lost& b) {
+    return state.rules.victims->Before(a.loss, b.loss);
+  });
   std::vector<const Lost*> all;
   all.reserve(losses.size());
   for (const Lost& lost : losses) all.push_back(&lost);
@@ -87,6 +100,7 @@ std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& loss
   for (const Lost* lost : losses) {
     policy::Candidate candidate;
     candidate.tier = TierOf(lost->loss);
+    candidate.violates = lost->loss.violates;
     candidate.gpu_time = lost->loss.gpu_time;
     candidate.queue = lost->loss.holder.queue;
     // Those that leave anyway bind nobody else.
@@ -118,7 +132,7 @@ VictimChoice Without(const VictimChoice& choice,
     return of = std::make_shared<const std::vector<cluster::Placement>>(std::move(some));
   };
   std::optional<QueueLaw> law;
-  if (choice.law != nullptr) law = QueueLaw{choice.law->rights, {}, {}, choice.law->most_gpu_milli};
+  if (choice.law != nullptr) law = QueueLaw{choice.law->rights, {}, {}, {}, choice.law->most_gpu_milli};
   for (size_t i = 0; i < choice.list->size(); ++i) {
     const policy::Candidate& candidate = (*choice.list)[i];
     if (out(candidate)) continue;
@@ -127,6 +141,7 @@ VictimChoice Without(const VictimChoice& choice,
     if (!law) continue;
     law->holdings.push_back(choice.law->holdings[i]);
     law->gpu_milli.push_back(choice.law->gpu_milli[i]);
+    law->barred.push_back(choice.law->barred[i]);
   }
   VictimChoice chosen;
   chosen.list = std::make_shared<const std::vector<policy::Candidate>>(std::move(left));
@@ -166,7 +181,9 @@ std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
 }
 
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
-  if (!state.queue_book.on()) return CandidatesByRule(state, PreemptorOf(gang), false, now);
+  Shielded shielded;
+  if (!state.queue_book.on())
+    return CandidatesByRule(state, PreemptorOf(gang), false, now, shielded);
   QueueCandidates found = FindQueueCandidates(state, gang, false, now);
   for (LawfulCandidates& choice : found.choices) {
     if (!choice.by_place) return std::move(choice.candidates);
@@ -175,6 +192,17 @@ std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang
 }
 
 namespace {
+
+// Of budgets, whose pods may be held to them no more: then it is tried again at the latest.
+constexpr cluster::Duration kBudgetsAgain = cluster::Seconds(3'600);
+
+// Until they are not any more.
+void AwaitEnd(EngineState& state, const Shielded& shielded, Time now) {
+  if (shielded.until) state.preemptions.WakeAt(*shielded.until);
+  if (shielded.budgets.empty()) return;
+  state.preemptions.AwaitBudgets();
+  state.preemptions.WakeAt(now + kBudgetsAgain);
+}
 
 KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) {
   const policy::Preemptor preemptor = PreemptorOf(gang);
@@ -200,11 +228,12 @@ KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) 
   if (!by_queue) {
     VictimChoice choice;
     choice.list = std::make_shared<const std::vector<policy::Candidate>>(
-        CandidatesByRule(state, preemptor, leaving_only, now));
+        CandidatesByRule(state, preemptor, leaving_only, now, known.shielded));
     const bool elastic = std::any_of(choice.list->begin(), choice.list->end(),
                                      [](const auto& one) { return one.alike != nullptr; });
     known.choices.assign(elastic ? 2 : 1, choice);
     known.choices.front().by_place = elastic;
+    AwaitEnd(state, known.shielded, now);
     return known;
   }
   QueueCandidates found = FindQueueCandidates(state, gang, leaving_only, now);
@@ -216,7 +245,7 @@ KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) 
   }
   known.shielded = std::move(found.shielded);
   known.refused = std::move(found.refused);
-  if (known.shielded.until) state.preemptions.WakeAt(*known.shielded.until);
+  AwaitEnd(state, known.shielded, now);
   return known;
 }
 

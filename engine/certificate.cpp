@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "engine/budgets.hpp"
 #include "engine/cause_words.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
@@ -49,7 +50,9 @@ Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& j
   for (const RefusedVictim& refused : job.candidates.refused)
     certificate.refused.push_back("gang " + refused.gang.key.ToString() + ": " + refused.why);
   const std::set<PodUid> pods(result.victims.begin(), result.victims.end());
-  std::map<GangId, std::string> rights;
+  std::map<GangId, RightOverGang> rights;
+  const BudgetBook book(state);
+  std::map<GangId, BudgetCount> budgets;
   if (state.queue_book.on()) rights = RightsOver(state, gang, pods);
   std::map<GangId, VictimGang> victims;
   for (const PodUid& uid : pods) {
@@ -63,9 +66,15 @@ Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& j
     const auto& since = of->past.running_since();
     const bool leaves = of->members.at(uid).leaving();
     if (since && !leaves && *since < now) victim.ran = now - *since;
-    victim.right = state.queue_book.on() ? rights[of->id] : state.rules.victims->Words();
+    victim.right = state.queue_book.on() ? rights[of->id].words : state.rules.victims->Words();
+    if (!leaves) (void)budgets.try_emplace(of->id, book).first->second.Take(*of->members.at(uid).pod);
   }
-  for (auto& [id, victim] : victims) certificate.victims.push_back(std::move(victim));
+  for (auto& [id, victim] : victims) {
+    const auto count = budgets.find(id);
+    if (count != budgets.end() && rights[id].over_budgets && !count->second.violated().empty())
+      victim.right += ", in spite of " + count->second.violated();
+    certificate.victims.push_back(std::move(victim));
+  }
   return certificate;
 }
 

@@ -54,7 +54,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   if (result.shielded && whole && !result.never_fits)
     reason = Because(
         job.candidates.shielded.by_budget ? ReasonCode::kDisruptionBudget : ReasonCode::kMinRuntime,
-        0, job.candidates.shielded.gangs, job.candidates.shielded.why);
+        0, job.candidates.shielded.gangs, job.candidates.shielded.Words());
   if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
   // In the domain where they have to be.
   gang.course.cramped = !whole && gang.past.running_since() &&

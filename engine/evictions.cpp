@@ -9,6 +9,7 @@
 #include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/queue_rights.hpp"
 #include "engine/reclaim.hpp"
 #include "engine/restart_window.hpp"
 
@@ -41,7 +42,8 @@ void Ask(EngineState& state, Gang& gang, Time now) {
     state.writes.Postpone(*at.member, now);
     state.work.Touch(*at.gang);
   }
-  state.preemptions.Ask(gang.id, to_go, now);
+  state.preemptions.Ask(gang.id, to_go, now,
+                        OverBudgets(state, gang, state.preemptions.VictimsOf(gang.id)->pods, now));
   state.reservations.SetDeadline(gang, now + state.options.victim_timeout);
   if (!to_go.empty()) state.preemptions.CountTry(gang.id, state.options.victim_timeout, now);
 }
@@ -235,6 +237,8 @@ bool RefuseEviction(EngineState& state, Member& victim, const Outcome& outcome, 
     state.preemptions.GiveUp(victim.uid, now);
   } else if (barred && preemptor != nullptr && !begun) {
     const bool by_budget = outcome.kind == OutcomeKind::kConflict;
+    if (by_budget && state.preemptions.VictimsOf(*preemptor)->over_budgets.contains(victim.uid))
+      state.preemptions.ForbidDeletes(now + kProtectedFor);
     state.preemptions.Protect(victim.uid, {now + kProtectedFor, by_budget});
   }
   if (preemptor == nullptr || begun) return barred;

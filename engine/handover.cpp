@@ -150,6 +150,8 @@ void HandoverStep::Bound(Member& member) {
   // Nobody makes others wait for ever by his grace.
   const cluster::Duration most = state_.options.victim_timeout;
   if (!repairing && member.pod->grace > most) evict.grace = most;
+  evict.over_budgets = !repairing && state_.preemptions.VictimsOf(preemptor_or_self)
+                                         ->over_budgets.contains(member.uid);
   state_.writes.Ask(std::move(evict));
 }
 

@@ -80,9 +80,9 @@ void ApplyJob(EngineState& state, const cluster::BatchJob& job, Time now) {
 
 // Pods that could not be evicted may be now.
 void BudgetsChanged(EngineState& state) {
-  if (!state.preemptions.ReleaseAll()) return;
   state.candidates = {};
-  state.queue.AnythingMayFit();
+  const bool awaited = state.preemptions.TakeAwaited();
+  if (state.preemptions.ReleaseAll() || awaited) state.queue.AnythingMayFit();
 }
 
 // A gang that waits for members says what else its group has.

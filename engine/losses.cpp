@@ -53,8 +53,9 @@ bool IsFixed(const Gang& gang) { return gang.course.repairing || gang.non_preemp
 // As long as this one is there its gang is not either. Of one that goes whole also a member with a
 // plan: it would be bound when the others have gone.
 bool HoldsTogether(const EngineState& state, const Gang& gang, const Member& member) {
-  return member.may_be_bound() || (gang.terms.whole && member.planned()) ||
-         (member.holds() && state.preemptions.ProtectionOf(member.uid) != nullptr);
+  if (member.may_be_bound() || (gang.terms.whole && member.planned())) return true;
+  const Protection* by = member.holds() ? state.preemptions.ProtectionOf(member.uid) : nullptr;
+  return by != nullptr && !by->by_budget;
 }
 
 // Takes them out of `bound`.
@@ -199,26 +200,6 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
     if (alone) losses.back().alike = alike.Of(*alone);
   }
   if (!bound.empty()) add(std::move(bound), true);
-}
-
-std::optional<KeptByBudget> FindKeptByBudget(const EngineState& state, const Gang& gang,
-                                             int64_t priority) {
-  if (gang.course.repairing || gang.non_preemptible || !state.preemptions.any_protected())
-    return std::nullopt;
-  KeptByBudget kept;
-  kept.lost.loss.holder = HolderOf(gang, priority);
-  kept.lost.whole = true;
-  for (const auto& [uid, member] : gang.members) {
-    if (member.may_be_bound()) return std::nullopt;
-    if (!member.holds() || member.leaving()) continue;
-    const cluster::Allocation* held = member.held();
-    const Protection* by = state.preemptions.ProtectionOf(uid);
-    if (held == nullptr || (by != nullptr && !by->by_budget)) return std::nullopt;
-    if (by != nullptr) kept.until = std::max(kept.until, by->until);
-    kept.lost.pods.push_back({&member, &held->placement});
-  }
-  if (kept.until == Time()) return std::nullopt;
-  return kept;
 }
 
 std::optional<int32_t> HighestHeld(const Gang& gang) {

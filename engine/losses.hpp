@@ -4,7 +4,8 @@
 // A gang goes whole, or its surplus goes, one pod or unit (RoleUnit) at a time, the youngest first
 // where it is no matter on which nodes they are; one with required segments goes whole, and so does
 // one whose PodGroup says it (GroupTerms::whole). One that is being bound, or part of which cannot
-// go, is left alone. Pods that leave anyway go by themselves.
+// go, is left alone. Pods that leave anyway go by themselves. What PodDisruptionBudgets keep is
+// among them (budgets.hpp).
 #pragma once
 
 #include <memory>
@@ -37,14 +38,6 @@ struct Lost {
 // Of pods that leave anyway alone, where `leaving_only` says so.
 void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
                std::vector<Lost>& losses);
-// All that the gang holds, if nothing but PodDisruptionBudgets lets it not go; nothing: there is
-// none, or something else is in the way, too.
-struct KeptByBudget {
-  Lost lost;
-  cluster::Time until;  // it is asked again then, or when a budget changes
-};
-std::optional<KeptByBudget> FindKeptByBudget(const EngineState& state, const Gang& gang,
-                                             int64_t priority);
 // Since the gang began to run, in tenths of a GPU × s: what is lost with all of it.
 int64_t GpuTimeOf(const Gang& gang, const Lost& lost, cluster::Time now);
 // Pods beyond the minimum may go, the others stay.

@@ -236,7 +236,8 @@ struct Considering {
                        GpuText(choice.movable_milli) + " GPUs of " + std::to_string(order.gpus) +
                        " can be had; the others that are used are of pods that are being bound, "
                        "leave already, are the system's, are not Muster's, or could not be evicted "
-                       "in the last hour",
+                       "in the last hour" +
+                       KeptWords(choice.kept),
                    ""};
     }
     const QueueOrder* stands = state.orders.Of(order.queue);
@@ -249,6 +250,7 @@ struct Considering {
     }
     effect.is = QueueText(&next);
     effect.evicted = std::move(choice.gangs);
+    effect.kept = std::move(choice.kept);
     return effect;
   }
 
@@ -343,10 +345,12 @@ struct Carrying {
     std::string gangs;
     for (const OrderEffect::Evicted& one : effect.evicted) {
       gangs += (gangs.empty() ? "" : ", ") + one.gang.key.ToString() +
-               (one.whole ? "" : " (" + std::to_string(one.pods) + " surplus)");
+               (one.whole ? "" : " (" + std::to_string(one.pods) + " surplus)") +
+               (one.despite.empty() ? "" : " (" + one.despite + ")");
     }
     TellOfQueue(state, order.queue, true, "QueueReclaimed",
-                WhoseReclaim(reclaim) + ", evicted: " + gangs + "; the queue: " + Text());
+                WhoseReclaim(reclaim) + ", evicted: " + gangs + KeptWords(effect.kept) +
+                    "; the queue: " + Text());
     TouchAll(state);
   }
   void operator()(const CancelPlan& order) const {

@@ -91,9 +91,18 @@ struct OrderEffect {
     int64_t pods = 0;
     bool whole = false;  // else members beyond its minimum
     int64_t gpu_milli = 0;
+    // A rule of its queue that would keep it from other gangs; empty: there is none.
+    std::string despite = {};
     auto operator<=>(const Evicted&) const = default;
   };
+  // What would go in its turn, and stays.
+  struct Kept {
+    cluster::GangId gang;
+    std::string why;
+    auto operator<=>(const Kept&) const = default;
+  };
   std::vector<Evicted> evicted;  // of ReclaimGpus, ordered by gang
+  std::vector<Kept> kept;        // the same
 };
 
 }  // namespace muster::engine

@@ -55,7 +55,9 @@ void Preemptions::ForgetGang(const GangId& gang) {
   paid_.erase(gang);
 }
 
-void Preemptions::Ask(const GangId& preemptor, const std::vector<PodUid>& to_go, Time now) {
+void Preemptions::Ask(const GangId& preemptor, const std::vector<PodUid>& to_go, Time now,
+                      std::set<PodUid> over_budgets) {
+  victims_.at(preemptor).over_budgets = std::move(over_budgets);
   victims_.at(preemptor).asked = true;
   victims_.at(preemptor).asked_at = now;
   to_evict_.insert(to_go.begin(), to_go.end());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/held_usage.hpp"
+#include "engine/budgets.hpp"
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
@@ -28,6 +29,7 @@ struct Entry {
   Lost lost;
   Holding holding;
   int64_t gpu_milli = 0;
+  BarredRights barred;
 };
 
 using Entries = std::vector<const Entry*>;
@@ -49,6 +51,7 @@ class Search {
         now_(now),
         tree_(state.queue_book.tree()),
         rights_(RightsOf(state, gang)),
+        budgets_(state),
         spared_(tree_.resources().size()) {}
 
   QueueCandidates Find();
@@ -62,18 +65,17 @@ class Search {
   std::vector<Source> Sources() const;
   void Collect(const Source& source);
   Usage UsageOf(const Lost& lost) const;
-  void Add(const Gang& gang, QueueIndex leaf, Lost lost);
-  // As Shielded has it.
-  struct Protector {
-    Time until;
-    std::string why;
-    bool by_budget = false;
-  };
+  void Add(const Gang& gang, QueueIndex leaf, Lost lost, const KeptByBudget& kept);
+  void CountViolations();
+  // Of what budgets keep of gangs of that leaf.
+  BarredRights BarredOf(QueueIndex leaf) const;
   // Of its gang as a whole; nothing: it is not protected.
   std::optional<Protector> ShieldOf(const Gang& gang, QueueIndex leaf) const;
+  Protector ByBudget(const KeptByBudget& kept, const Judgement& alone, QueueIndex leaf) const;
   void Shield(const Lost& lost, const Protector& by);
   void Refuse(const GangId& gang, const std::string& why);
   void Refuse(const GangId& gang, const Judgement& judgement);
+  void Sort();
   Entries InOrder() const;
   // In order, without those that are unlawful after the others.
   Entries Lawful(const Entries& entries);
@@ -91,6 +93,7 @@ class Search {
   const Time now_;
   const queues::Tree& tree_;
   queues::Rights rights_;
+  const BudgetBook budgets_;
   Vector spared_;  // what candidates hold so far
   std::vector<Entry> entries_;
   std::set<GangId> refused_;
@@ -117,6 +120,8 @@ QueueCandidates Search::Find() {
     return !one.lost.loss.leaves || rights_.JudgeAlone(one.holding).right != Right::kNone;
   });
   if (entries_.empty() || (!some && !leaving_only_ && found_.shielded.gangs == 0)) return found_;
+  Sort();
+  if (!budgets_.empty()) CountViolations();
   const Entries all = InOrder();
   const auto promised = std::make_shared<const cluster::NodeSet>(PromisedNodes());
   const Entries there = OfThoseOn(*promised, all);
@@ -150,10 +155,9 @@ void Search::Collect(const Source& source) {
     AddLosses(state_, gang, priority, leaving_only_ || !lawful, losses);
     if (gang.tally.leaving > 0 && KeepsIfLost(state_, gang, now_))
       std::erase_if(losses, [](const Lost& lost) { return lost.loss.leaves; });
-    for (Lost& lost : losses) Add(gang, source.leaf, std::move(lost));
-    if (leaving_only_ || !lawful) continue;
-    if (auto kept = FindKeptByBudget(state_, gang, priority))
-      Add(gang, source.leaf, std::move(kept->lost));
+    const std::vector<KeptByBudget> kept = FindKept(state_, budgets_, gang, losses);
+    for (size_t i = 0; i < losses.size(); ++i)
+      Add(gang, source.leaf, std::move(losses[i]), kept.empty() ? KeptByBudget() : kept[i]);
   }
   for (size_t i = before; i < entries_.size(); ++i) {
     if (entries_[i].lost.loss.leaves) continue;
@@ -176,14 +180,32 @@ Usage Search::UsageOf(const Lost& lost) const {
   return usage;
 }
 
-void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
+BarredRights Search::BarredOf(QueueIndex leaf) const {
+  const auto branches = tree_.Diverge(rights_.claimant().leaf, leaf);
+  const QueueIndex b = branches ? branches->b : leaf;
+  const bool deletes = state_.preemptions.may_delete(now_);
+  BarredRights barred;
+  for (const Right right : {Right::kWithinQueue, Right::kGuarantee, Right::kFairShare}) {
+    if (!deletes || !queues::BudgetsGiveWay(tree_, right, b)) barred.Add(right);
+  }
+  return barred;
+}
+
+void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost, const KeptByBudget& kept) {
   const Usage usage = UsageOf(lost);
   Holding holding{leaf, lost.loss.holder.priority, tree_.Dense(usage), lost.loss.leaves};
+  BarredRights barred;
   if (!lost.loss.leaves) {
     const Judgement alone = rights_.JudgeAlone(holding);
     // The claimant's side may come to be within its guarantee when others leave.
     const bool hopeless = alone.right == Right::kNone && alone.denial != queues::Denial::kClaimant;
     if (hopeless) return Refuse(gang.id, alone);
+    if (!kept.why.empty()) {
+      barred = BarredOf(leaf);
+      // Without a right by itself it has one when others of its own side leave: to its guarantee.
+      const Right right = alone.right == Right::kNone ? Right::kGuarantee : alone.right;
+      if (barred.Has(right)) return Shield(lost, ByBudget(kept, alone, leaf));
+    }
     if (lost.whole) {
       if (const auto shield = ShieldOf(gang, leaf)) return Shield(lost, *shield);
       lost.loss.gpu_time = GpuTimeOf(gang, lost, now_);
@@ -191,13 +213,23 @@ void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
     lost.loss.whole = lost.whole;
     lost.loss.straddles = alone.straddles;
   }
-  entries_.push_back({&gang, std::move(lost), std::move(holding), usage.gpu_milli});
+  entries_.push_back({&gang, std::move(lost), std::move(holding), usage.gpu_milli, barred});
 }
 
-std::optional<Search::Protector> Search::ShieldOf(const Gang& gang, QueueIndex leaf) const {
-  if (const auto kept = FindKeptByBudget(state_, gang, 0)) {
-    return Protector{kept->until, "a PodDisruptionBudget does not let all of its pods go", true};
-  }
+// Where budgets would give way, were Muster let delete pods, that is what it waits for, too.
+Protector Search::ByBudget(const KeptByBudget& kept, const Judgement& alone,
+                           QueueIndex leaf) const {
+  Protector by{kept.until, kept.why, true};
+  const auto branches = tree_.Diverge(rights_.claimant().leaf, leaf);
+  if (state_.preemptions.may_delete(now_) ||
+      !queues::BudgetsGiveWay(tree_, alone.right, branches ? branches->b : leaf))
+    return by;
+  by.why += ", and Muster may not delete pods";
+  by.until = state_.preemptions.may_delete_from();
+  return by;
+}
+
+std::optional<Protector> Search::ShieldOf(const Gang& gang, QueueIndex leaf) const {
   const auto branches = tree_.Diverge(rights_.claimant().leaf, leaf);
   const cluster::Duration least(branches ? tree_.at(branches->b).preemption.min_runtime_reclaim
                                          : tree_.at(leaf).preemption.min_runtime_preempt);
@@ -215,15 +247,7 @@ std::optional<Search::Protector> Search::ShieldOf(const Gang& gang, QueueIndex l
 }
 
 void Search::Shield(const Lost& lost, const Protector& by) {
-  Shielded& shielded = found_.shielded;
-  ++shielded.gangs;
-  const std::string& name = lost.loss.holder.gang.key.ToString();
-  if (!shielded.until || by.until < *shielded.until) {
-    shielded.until = by.until;
-    shielded.why = "gang " + name + ": " + by.why;
-    shielded.by_budget = by.by_budget;
-  }
-  shielded.candidates.push_back(std::move(ToCandidates({&lost}).front()));
+  found_.shielded.Add(lost, by);
   Refuse(lost.loss.holder.gang, by.why);
 }
 
@@ -237,13 +261,23 @@ void Search::Refuse(const GangId& gang, const Judgement& judgement) {
     Refuse(gang, Describe(tree_, judgement));
 }
 
+void Search::Sort() {
+  std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return policy::SmallerLoss(a.lost.loss, b.lost.loss);
+  });
+}
+
+void Search::CountViolations() {
+  std::vector<Lost*> in_order;
+  for (Entry& entry : entries_) in_order.push_back(&entry.lost);
+  engine::CountViolations(budgets_, in_order);
+  Sort();
+}
+
 Entries Search::InOrder() const {
   Entries all;
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) all.push_back(&entry);
-  std::stable_sort(all.begin(), all.end(), [](const Entry* a, const Entry* b) {
-    return policy::SmallerLoss(a->lost.loss, b->lost.loss);
-  });
   return all;
 }
 
@@ -254,8 +288,10 @@ Entries Search::Lawful(const Entries& entries) {
   for (size_t i = 0; i < entries.size(); ++i) {
     const Gang* gang = entries[i]->gang;
     const bool leaves = entries[i]->lost.loss.leaves;
-    if (!leaves && (judgements[i].right == Right::kNone || broken.contains(gang))) {
+    const bool barred = entries[i]->barred.Has(judgements[i].right);
+    if (!leaves && (judgements[i].right == Right::kNone || barred || broken.contains(gang))) {
       broken.insert(gang);
+      if (barred) Refuse(gang->id, "kept by a PodDisruptionBudget");
       Refuse(gang->id, judgements[i]);
       continue;
     }
@@ -306,6 +342,8 @@ Entries Search::WithStraddlers(const Entries& all) {
   const std::vector<bool> stay = rights_.StayBeyond(HoldingsOf(all));
   for (size_t i = 0; i < all.size(); ++i) (stay[i] ? first : last).push_back(all[i]);
   std::stable_sort(last.begin(), last.end(), [&](const Entry* a, const Entry* b) {
+    const int64_t violates = b->lost.loss.violates;
+    if (a->lost.loss.violates != violates) return a->lost.loss.violates < violates;
     if (a->lost.whole != b->lost.whole) return b->lost.whole;
     if (!a->lost.whole) return false;
     return rights_.ContestedOf(a->holding) > rights_.ContestedOf(b->holding);
@@ -327,7 +365,9 @@ LawfulCandidates Search::Choice(const Entries& entries) const {
   std::vector<const Lost*> losses;
   std::vector<Holding> holdings;
   std::vector<int64_t> gpu_milli;
+  std::vector<BarredRights> barred;
   for (const Entry* entry : entries) {
+    barred.push_back(entry->barred);
     losses.push_back(&entry->lost);
     holdings.push_back(entry->holding);
     gpu_milli.push_back(entry->gpu_milli);
@@ -338,11 +378,16 @@ LawfulCandidates Search::Choice(const Entries& entries) const {
   LawfulCandidates choice;
   choice.candidates = ToCandidates(losses);
   choice.law = std::make_shared<const QueueLaw>(
-      QueueLaw{rights_, std::move(holdings), std::move(gpu_milli), most});
+      QueueLaw{rights_, std::move(holdings), std::move(gpu_milli), std::move(barred), most});
   return choice;
 }
 
 }  // namespace
+
+bool LawfulSets::MayGo(size_t candidate, const Judgement& judgement) const {
+  return law_.holdings[candidate].leaves ||
+         (judgement.right != Right::kNone && !law_.barred[candidate].Has(judgement.right));
+}
 
 std::vector<const Holding*> LawfulSets::Chosen(const std::vector<bool>& chosen) const {
   std::vector<const Holding*> set;
@@ -354,22 +399,31 @@ std::vector<const Holding*> LawfulSets::Chosen(const std::vector<bool>& chosen) 
 
 bool LawfulSets::Allows(const std::vector<bool>& chosen) {
   std::vector<const Holding*> set = Chosen(chosen);
+  std::vector<size_t> positions;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i]) positions.push_back(i);
+  }
   if (rights_.Exceeds(set)) return false;
   // Those that leave anyway are counted first (R9), wherever they are. What is kept for their
   // queues is free then, and nobody else's.
   const size_t own = set.size();
   for (size_t i = 0; i < chosen.size(); ++i) {
-    if (!chosen[i] && law_.holdings[i].leaves) set.push_back(&law_.holdings[i]);
+    if (chosen[i] || !law_.holdings[i].leaves) continue;
+    set.push_back(&law_.holdings[i]);
+    positions.push_back(i);
   }
   if (set.size() > own && rights_.Exceeds(set)) return false;
   const std::vector<Judgement> judgements = rights_.JudgeAll(set);
   for (size_t i = 0; i < set.size(); ++i) {
-    if (!set[i]->leaves && judgements[i].right == Right::kNone) return false;
+    if (!MayGo(positions[i], judgements[i])) return false;
   }
   return true;
 }
 
 bool LawfulSets::AllowsParts(const std::vector<bool>& chosen) {
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] && law_.barred[i].any()) return false;  // it depends on the right, so on the part
+  }
   std::vector<const Holding*> leaving;
   for (const Holding& holding : law_.holdings) {
     if (holding.leaves) leaving.push_back(&holding);
@@ -385,7 +439,7 @@ std::vector<bool> LawfulSets::AllowsInOrder(const std::vector<size_t>& order) {
   std::vector<bool> allowed;
   allowed.reserve(order.size());
   for (const Judgement& judgement : rights_.JudgeInOrder(set))
-    allowed.push_back(set[allowed.size()]->leaves || judgement.right != Right::kNone);
+    allowed.push_back(MayGo(order[allowed.size()], judgement));
   return allowed;
 }
 

@@ -2,9 +2,10 @@
 // choice among them is lawful (internal to engine/). Reads the engine's state, changes nothing of
 // it. Only while the QueueBook is on.
 //
-// 1. In order of R6: pods that leave anyway, what is left of gangs that they break, members beyond
-//    their gang's minimum, gangs whose queue keeps its guarantee without them, the lowest priority,
-//    those that only lose time, the smallest loss (GPU time since the start), the youngest.
+// 1. In order of R6: pods that leave anyway, those that violate the fewest PodDisruptionBudgets,
+//    what is left of gangs that the former break, members beyond their gang's minimum, gangs whose
+//    queue keeps its guarantee without them, the lowest priority, those that only lose time, the
+//    smallest loss (GPU time since the start), the youngest.
 // 2. One is in the list only if it is lawful after all that come before it. Where that is not
 //    enough there is a second list: in it queues go as far below their guarantee as one gang that
 //    straddles it takes them.
@@ -14,7 +15,8 @@
 //    it: with all of whom it may have evicted by themselves, of which the planner finds those
 //    together that are in the way and lawful in that order.
 // 3. A gang is shielded until it has run for the minRuntime of its queue (R8), and when it was
-//    evicted often enough in this hour; its members beyond the minimum are not.
+//    evicted often enough in this hour; its members beyond the minimum are not. So is what
+//    PodDisruptionBudgets keep, where they are a bar to the right by which it would go.
 #pragma once
 
 #include <memory>
@@ -24,16 +26,31 @@
 #include <vector>
 
 #include "engine/losses.hpp"
+#include "engine/shielded.hpp"
 #include "policy/preemption.hpp"
 #include "queues/rights.hpp"
 
 namespace muster::engine {
+
+// The rights to which the PodDisruptionBudgets of a candidate are a bar, as it is kept by them.
+class BarredRights {
+ public:
+  void Add(queues::Right right) { rights_ |= 1U << static_cast<unsigned>(right); }
+  bool any() const { return rights_ != 0; }
+  bool Has(queues::Right right) const {
+    return (rights_ >> static_cast<unsigned>(right) & 1U) != 0;
+  }
+
+ private:
+  unsigned rights_ = 0;
+};
 
 // What the queues say of candidates. A plain value; LawfulSets asks it.
 struct QueueLaw {
   queues::Rights rights;
   std::vector<queues::Holding> holdings;  // by candidate
   std::vector<int64_t> gpu_milli;         // by candidate
+  std::vector<BarredRights> barred;       // by candidate
   int64_t most_gpu_milli = INT64_MAX;     // maxEvictedRatio
 };
 
@@ -48,19 +65,11 @@ class LawfulSets final : public policy::VictimSets {
   bool Moderate(const std::vector<size_t>& chosen) const;
 
  private:
+  bool MayGo(size_t candidate, const queues::Judgement& judgement) const;
   std::vector<const queues::Holding*> Chosen(const std::vector<bool>& chosen) const;
 
   const QueueLaw& law_;
   queues::Rights rights_;
-};
-
-// Gangs that could be evicted, were they not protected for now.
-struct Shielded {
-  int64_t gangs = 0;
-  std::optional<cluster::Time> until;  // the first of them is not any more
-  std::string why;                     // of that one
-  bool by_budget = false;              // it is PodDisruptionBudgets that protect that one
-  std::vector<policy::Candidate> candidates;
 };
 
 // For people: a gang that is not a candidate, and why.

@@ -210,16 +210,32 @@ bool MayEvictByQueues(const EngineState& state, const Gang& gang, const std::set
   return judged.within_limits;
 }
 
-std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& gang,
-                                         const std::set<PodUid>& victims) {
+std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang& gang,
+                                           const std::set<PodUid>& victims) {
+  const queues::Tree& tree = state.queue_book.tree();
   const Judged judged = JudgeVictims(state, gang, victims);
-  std::map<GangId, std::string> rights;
+  std::map<GangId, RightOverGang> rights;
   for (size_t i = 0; i < judged.gangs.size(); ++i) {
-    rights[judged.gangs[i]] = judged.holdings[i].leaves
-                                  ? "it leaves anyway"
-                                  : Describe(state.queue_book.tree(), judged.judgements[i]);
+    const Judgement& judgement = judged.judgements[i];
+    RightOverGang& right = rights[judged.gangs[i]];
+    right.words = judged.holdings[i].leaves ? "it leaves anyway" : Describe(tree, judgement);
+    right.over_budgets = !judged.holdings[i].leaves &&
+                         queues::BudgetsGiveWay(tree, judgement.right, judgement.b);
   }
   return rights;
+}
+
+std::set<PodUid> OverBudgets(const EngineState& state, const Gang& gang,
+                             const std::set<PodUid>& victims, cluster::Time now) {
+  std::set<PodUid> over;
+  if (!state.queue_book.on() || !state.preemptions.may_delete(now)) return over;
+  const std::map<GangId, RightOverGang> rights = RightsOver(state, gang, victims);
+  for (const PodUid& uid : victims) {
+    const Gang* of = state.members.GangOf(uid);
+    const auto right = of == nullptr ? rights.end() : rights.find(of->id);
+    if (right != rights.end() && right->second.over_budgets) over.insert(uid);
+  }
+  return over;
 }
 
 OnceStarted::OnceStarted(const EngineState& state, const Gang& claimant)

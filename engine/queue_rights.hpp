@@ -28,9 +28,16 @@ void SetRanks(const EngineState& state, const Gang& claimant, queues::QueueIndex
 bool MayEvictByQueues(const EngineState& state, const Gang& gang,
                       const std::set<cluster::PodUid>& victims);
 
-// By which right each gang of them goes, for people.
-std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& gang,
-                                         const std::set<cluster::PodUid>& victims);
+// By which right each gang of them goes.
+struct RightOverGang {
+  std::string words;          // for people
+  bool over_budgets = false;  // also where PodDisruptionBudgets do not let it go
+};
+std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang& gang,
+                                           const std::set<cluster::PodUid>& victims);
+// Those of them that go also where budgets do not let them; none where Muster may delete no pods.
+std::set<cluster::PodUid> OverBudgets(const EngineState& state, const Gang& gang,
+                                      const std::set<cluster::PodUid>& victims, cluster::Time now);
 
 // Whom a gang could have evicted that run, or once they had started. As the queues are used when it
 // is made; of one thread.

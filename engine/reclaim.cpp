@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/budgets.hpp"
+#include "engine/cause_words.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
 #include "engine/ordering.hpp"
@@ -21,8 +23,9 @@ struct Part {
   policy::Loss loss;
   const Gang* gang = nullptr;
   bool whole = false;
-  std::vector<const Member*> members;
+  std::vector<LostPod> pods;
   int64_t gpu_milli = 0;
+  std::string refused;  // why budgets let it not go, as far as the eviction API has said it
 };
 
 bool IsBelow(const QueueBook& book, const Gang& gang, queues::QueueIndex queue) {
@@ -32,12 +35,10 @@ bool IsBelow(const QueueBook& book, const Gang& gang, queues::QueueIndex queue) 
   return std::find(path.begin(), path.end(), queue) != path.end();
 }
 
-int64_t GpusOf(const EngineState& state, const std::vector<const Member*>& members) {
+int64_t GpusOf(const EngineState& state, const std::vector<LostPod>& pods) {
   int64_t milli = 0;
-  for (const Member* member : members) {
-    const cluster::Placement& held = member->held()->placement;
-    milli += cluster::UsageOf(held, *state.cluster.node(held.node)).gpu_milli;
-  }
+  for (const LostPod& pod : pods)
+    milli += cluster::UsageOf(*pod.held, *state.cluster.node(pod.held->node)).gpu_milli;
   return milli;
 }
 
@@ -47,35 +48,36 @@ bool MayGo(const EngineState& state, const Gang& gang) {
   });
 }
 
-void AddParts(const EngineState& state, const Gang& gang, int64_t priority, Time now,
-              std::vector<Part>& parts) {
+void AddParts(const EngineState& state, const BudgetBook& book, const Gang& gang, int64_t priority,
+              Time now, std::vector<Part>& parts) {
   if (!MayGo(state, gang)) return;
   std::vector<Lost> losses;
   AddLosses(state, gang, priority, false, losses);
-  std::vector<const Member*> without_gpus;  // surplus that goes with the rest, if that goes
+  std::vector<LostPod> without_gpus;  // surplus that goes with the rest, if that goes
+  const std::string refused = RefusedByBudget(state, book, gang).why;
   for (Lost& lost : losses) {
     if (lost.loss.leaves) continue;
-    std::vector<const Member*> members;
-    members.reserve(lost.pods.size());
-    for (const LostPod& pod : lost.pods) members.push_back(pod.member);
-    const int64_t gpus = GpusOf(state, members);
+    std::vector<LostPod> pods = std::move(lost.pods);
+    const int64_t gpus = GpusOf(state, pods);
     if (gpus == 0) {
-      without_gpus.insert(without_gpus.end(), members.begin(), members.end());
+      without_gpus.insert(without_gpus.end(), pods.begin(), pods.end());
       continue;
     }
-    if (lost.whole) members.insert(members.end(), without_gpus.begin(), without_gpus.end());
+    if (lost.whole) pods.insert(pods.end(), without_gpus.begin(), without_gpus.end());
     lost.loss.whole = lost.whole;
     const std::optional<Time> since = gang.past.running_since();
     if (lost.whole && since) lost.loss.gpu_time = gpus / 100 * ((now - *since).value() / 1000);
-    parts.push_back({lost.loss, &gang, lost.whole, std::move(members), gpus});
+    parts.push_back({lost.loss, &gang, lost.whole, std::move(pods), gpus, refused});
   }
 }
 
-std::vector<Part> PartsOf(const EngineState& state, queues::QueueIndex queue, Time now) {
+std::vector<Part> PartsOf(const EngineState& state, const BudgetBook& book,
+                          queues::QueueIndex queue, Time now) {
   std::vector<Part> parts;
   for (const auto& [priority, gangs] : state.holdings.all()) {
     for (const auto& [id, gang] : gangs) {
-      if (IsBelow(state.queue_book, *gang, queue)) AddParts(state, *gang, priority, now, parts);
+      if (IsBelow(state.queue_book, *gang, queue))
+        AddParts(state, book, *gang, priority, now, parts);
     }
   }
   std::sort(parts.begin(), parts.end(),
@@ -96,6 +98,17 @@ void PutBack(std::vector<Part>& taken, int64_t& held, int64_t wanted) {
     held -= part.gpu_milli;
     taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
   }
+}
+
+// Whose minRuntime an operator's order does not wait for; empty: it is over.
+std::string MinRuntimeOf(const EngineState& state, const Gang& gang, Time now) {
+  const QueueBook& book = state.queue_book;
+  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
+  const cluster::Duration least(
+      std::max(queue.preemption.min_runtime_preempt, queue.preemption.min_runtime_reclaim));
+  const std::optional<Time>& since = gang.past.running_since();
+  if (!since || *since + least <= now) return {};
+  return "the minRuntime of queue " + queue.name + " is not over";
 }
 
 void EndVictims(EngineState& state, const GangId& id) {
@@ -120,16 +133,26 @@ void ChooseAgain(EngineState& state, const GangId& id, const std::string& obstac
   const auto queue = state.queue_book.on() ? state.queue_book.tree().Find(order.queue)
                                            : std::optional<queues::QueueIndex>();
   const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
+  ReclaimChoice choice;
   if (queue && reclaim.deadline > now) {
-    const ReclaimChoice choice = ChooseReclaim(state, *queue, wanted, now);
+    choice = ChooseReclaim(state, *queue, wanted, now);
     if (choice.gpu_milli >= wanted) return BeginReclaim(state, std::move(reclaim), choice, now);
   }
   TellOfQueue(state, order.queue, true, "QueueNotReclaimed",
               "nobody was evicted, too few of its pods may go: " + WhoseReclaim(reclaim) +
-                  (obstacle.empty() ? "" : "; " + obstacle));
+                  KeptWords(choice.kept) + (obstacle.empty() ? "" : "; " + obstacle));
 }
 
 }  // namespace
+
+std::string KeptWords(const std::vector<OrderEffect::Kept>& kept) {
+  std::string words;
+  for (size_t i = 0; i < kept.size() && i < kMostNamed; ++i)
+    words += "; gang " + kept[i].gang.key.ToString() + ": " + kept[i].why;
+  if (kept.size() > kMostNamed)
+    words += "; and " + std::to_string(kept.size() - kMostNamed) + " more gangs";
+  return words;
+}
 
 std::string WhoseReclaim(const Reclaim& reclaim) {
   return reclaim.by + " reclaimed " + std::to_string(reclaim.order.gpus) +
@@ -139,8 +162,23 @@ std::string WhoseReclaim(const Reclaim& reclaim) {
 ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
                             Time now) {
   ReclaimChoice choice;
+  const BudgetBook book(state);
+  BudgetCount count(book);
   std::vector<Part> taken;
-  for (Part& part : PartsOf(state, queue, now)) {
+  std::set<GangId> kept;
+  for (Part& part : PartsOf(state, book, queue, now)) {
+    const GangId& id = part.gang->id;
+    if (kept.contains(id)) continue;  // a cheaper part of it stays
+    std::string why = part.refused;
+    if (BudgetCount next = count; why.empty()) {
+      if (next.Take(part.pods) > 0) why = "kept by " + next.violated();
+      if (why.empty()) count = std::move(next);
+    }
+    if (!why.empty()) {
+      kept.insert(id);
+      if (choice.gpu_milli < gpu_milli) choice.kept.push_back({id, std::move(why)});
+      continue;
+    }
     choice.movable_milli += part.gpu_milli;
     if (choice.gpu_milli >= gpu_milli) continue;
     choice.gpu_milli += part.gpu_milli;
@@ -152,10 +190,11 @@ ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, 
     OrderEffect::Evicted& evicted = gangs[part.gang->id];
     evicted.gang = part.gang->id;
     evicted.queue = part.loss.holder.queue;
-    evicted.pods += static_cast<int64_t>(part.members.size());
+    evicted.pods += static_cast<int64_t>(part.pods.size());
     evicted.whole = evicted.whole || part.whole;
     evicted.gpu_milli += part.gpu_milli;
-    for (const Member* member : part.members) choice.pods.push_back(member->uid);
+    if (part.whole) evicted.despite = MinRuntimeOf(state, *part.gang, now);
+    for (const LostPod& pod : part.pods) choice.pods.push_back(pod.member->uid);
   }
   for (auto& [id, evicted] : gangs) choice.gangs.push_back(std::move(evicted));
   return choice;

@@ -19,11 +19,14 @@ struct ReclaimChoice {
   std::vector<OrderEffect::Evicted> gangs;  // theirs, in order
   int64_t gpu_milli = 0;                    // that they hold
   int64_t movable_milli = 0;                // that could be had in all
+  std::vector<OrderEffect::Kept> kept;      // by PodDisruptionBudgets, in order
 };
 
 // R6 without a preemptor: members beyond a gang's minimum before whole gangs, each in the rule's
 // order, none that is not needed. Of the queue and those below it; left alone is what
-// CannotBeEvicted, the system's gangs (R14), and what leaves anyway. Too few: `gpu_milli` says so.
+// CannotBeEvicted, the system's gangs (R14), and what leaves anyway. What PodDisruptionBudgets keep
+// stays, too, and is told: beside what is taken before it. A minRuntime keeps nobody, and is told.
+// Too few: `gpu_milli` says so.
 ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
                             cluster::Time now);
 
@@ -33,6 +36,8 @@ void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choi
 // Reclaims that are over end; where nobody was evicted because one may not go, others are chosen.
 void FollowReclaims(EngineState& state, cluster::Time now);
 
+// "; gang team/db: kept by …", of the first few; empty: there is none.
+std::string KeptWords(const std::vector<OrderEffect::Kept>& kept);
 // "ann reclaimed 2 GPUs from queue research"
 std::string WhoseReclaim(const Reclaim& reclaim);
 // Why the pod goes whose preemptor that is: a gang, or an order.

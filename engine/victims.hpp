@@ -58,6 +58,8 @@ struct EvictionFailures {
 // What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
 struct Victims {
   std::set<cluster::PodUid> pods;
+  // Of these the ones that go although budgets do not let them: as of when they were asked to go.
+  std::set<cluster::PodUid> over_budgets;
   std::string gangs;  // theirs, for people
   cluster::Time asked_at;
   bool asked = false;    // evictions were asked for: all members are nominated

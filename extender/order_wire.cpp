@@ -134,6 +134,15 @@ std::string OrderJson(const OrderRequest& request, const engine::OrderEffect& ef
     json.Add("pods", one.pods);
     json.Add("whole", one.whole);
     json.AddMilli("gpus", one.gpu_milli);
+    if (!one.despite.empty()) json.Add("despite", one.despite);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.BeginArray("kept");
+  for (const engine::OrderEffect::Kept& one : effect.kept) {
+    json.BeginObject();
+    json.Add("gang", one.gang.key.ToString());
+    json.Add("why", one.why);
     json.EndObject();
   }
   json.EndArray();

@@ -23,7 +23,8 @@ struct OrderRequest {
 
 cluster::Result<OrderRequest> ReadOrder(std::string_view path, std::string_view body);
 
-// {"was", "is", "by", "dryRun", "evicted": [{gang, queue, pods, whole, gpus}]}
+// {"was", "is", "by", "dryRun", "evicted": [{gang, queue, pods, whole, gpus, despite}],
+//  "kept": [{gang, why}]}
 std::string OrderJson(const OrderRequest& request, const engine::OrderEffect& effect);
 
 // "queue research: hold", for the log.

@@ -64,10 +64,11 @@ DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& 
   one.pods = std::move(answer.pods);
   one.blocked = !answer.placed;
   one.placements = std::move(answer.placements);
-  std::set<uint64_t> owners;
+  std::map<uint64_t, int64_t> owners;  // and what they violate
   for (const size_t victim : answer.victims) {
     one.victims.push_back(those[victim]);
-    owners.insert(candidates[victim].owner);
+    int64_t& violates = owners[candidates[victim].owner];
+    violates = std::max(violates, candidates[victim].violates);
     one.tier = std::max(one.tier, candidates[victim].tier);
     one.gpu_time += candidates[victim].gpu_time;
     for (const cluster::Placement& held : candidates[victim].held) {
@@ -76,6 +77,7 @@ DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& 
     }
   }
   one.owners = static_cast<int64_t>(owners.size());
+  for (const auto& [owner, violates] : owners) one.violates += violates;
   return one;
 }
 
@@ -110,8 +112,11 @@ std::vector<DomainToFree> DomainsToFree(Placer& placer, const FreeingInput& inpu
   for (size_t i = 0; i < domains.size(); ++i)
     domains[i] = Free(placer, input, request, domains[i], those[i]);
   std::sort(domains.begin(), domains.end(), [](const DomainToFree& a, const DomainToFree& b) {
-    return std::tie(a.blocked, a.tier, a.gpu_time, a.owners, a.gpu_milli, a.missing, a.domain) <
-           std::tie(b.blocked, b.tier, b.gpu_time, b.owners, b.gpu_milli, b.missing, b.domain);
+    const auto key = [](const DomainToFree& one) {
+      return std::tie(one.blocked, one.violates, one.tier, one.gpu_time, one.owners, one.gpu_milli,
+                      one.missing, one.domain);
+    };
+    return key(a) < key(b);
   });
   return domains;
 }

@@ -6,8 +6,8 @@
 // 1. Each domain by itself, with the victims that PlaceByPreemption finds for it: cheapest first by
 //    the order of the candidates, none that is not in the way. Only candidates that hold something
 //    there, and what has to go before them, are asked.
-// 2. Ordered: those that can be freed first, then by the highest tier of what is lost, by the time
-//    of GPUs that is lost (R6), by the number of owners that lose something, by the GPUs that these
+// 2. Ordered: those that can be freed first, then by how many pods violate PodDisruptionBudgets, by
+//    the highest tier of what is lost, by the time of GPUs that is lost (R6), by the number of owners that lose something, by the GPUs that these
 //    lose, by the members without room, then by DomainId, which is by name.
 // 3. Costs up to some thirty plans for each domain: at most kMostDomains are looked at, those that
 //    lack the fewest slots.
@@ -33,6 +33,7 @@ struct DomainToFree {
   std::vector<size_t> victims;        // positions in the candidates, ascending; none where blocked
   std::vector<cluster::PodUid> pods;  // that leave, ordered; the same
   std::vector<cluster::Placement> placements;  // in the order of the demands; none where blocked
+  int64_t violates = 0;                        // PodDisruptionBudgets, by the victims
   LossTier tier = {};                          // the highest of the victims
   int64_t gpu_time = 0;                        // that the victims lose
   int64_t owners = 0;                          // of the victims

@@ -39,6 +39,7 @@ struct Candidate {
   std::vector<cluster::Placement> held;  // on nodes of the snapshot; not empty
   // For comparing sets of candidates.
   LossTier tier = {};
+  int64_t violates = 0;  // Loss::violates
   int64_t gpu_time = 0;  // that is lost, in tenths of a GPU × s
   // One pod of a gang's surplus: any of these could go in its place, which are `held` and others of
   // its gang that hold as much. Null: no surplus.

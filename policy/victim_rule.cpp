@@ -17,7 +17,7 @@ bool SmallerLoss(const Loss& a, const Loss& b) {
 
 LossTier TierOf(const Loss& loss) {
   const Holder& holder = loss.holder;
-  return {!loss.leaves, !loss.broken, loss.whole, loss.straddles, holder.priority, holder.may_end};
+  return {!loss.leaves, loss.violates, !loss.broken, loss.whole, loss.straddles, holder.priority, holder.may_end};
 }
 
 bool LowerPriority::MayEvict(const Preemptor& preemptor, const Holder& holder) const {
@@ -26,6 +26,7 @@ bool LowerPriority::MayEvict(const Preemptor& preemptor, const Holder& holder) c
 
 bool LowerPriority::Before(const Loss& a, const Loss& b) const {
   if (a.leaves != b.leaves) return a.leaves;
+  if (a.violates != b.violates) return a.violates < b.violates;
   if (a.broken != b.broken) return a.broken;
   const Holder& x = a.holder;
   const Holder& y = b.holder;

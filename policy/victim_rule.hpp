@@ -38,6 +38,9 @@ struct Holder {
 struct Loss {
   Holder holder;
   bool leaves = false;  // anyway
+  // So many pods violate PodDisruptionBudgets, beside what is lost before it: these, and those of
+  // its gang that are lost before.
+  int64_t violates = 0;
   // Others of its gang leave, and what is left is less than its minimum: it has to start over
   // whoever is chosen.
   bool broken = false;
@@ -48,15 +51,15 @@ struct Loss {
   bool straddles = false;  // its queue is left with less than its guarantee
 };
 
-// R6, of what the queues let a gang have: pods that leave anyway, what is left of gangs that they
-// leave without their minimum, surplus, gangs that leave their queue its guarantee, the lowest
+// R6, of what the queues let a gang have: pods that leave anyway, the fewest violations of
+// PodDisruptionBudgets, what is left of gangs that pods which leave leave without their minimum, surplus, gangs that leave their queue its guarantee, the lowest
 // priority (people expect that, though R6 does not say it), gangs that an eviction costs only time,
 // the smallest loss, the gang that started last. A strict weak order.
 bool SmallerLoss(const Loss& a, const Loss& b);
 
 // What SmallerLoss asks before what is lost of work: any loss of a higher tier is worse than all of
 // lower ones.
-using LossTier = std::tuple<bool, bool, bool, bool, int64_t, bool>;
+using LossTier = std::tuple<bool, int64_t, bool, bool, bool, int64_t, bool>;
 LossTier TierOf(const Loss& loss);
 
 class VictimRule {
@@ -74,8 +77,8 @@ class VictimRule {
   virtual std::string Words() const = 0;
 };
 
-// Strictly lower priority. Pods that leave anyway take precedence, then what is left of gangs that
-// they leave without their minimum, then the lowest priority; of one priority gangs that an
+// Strictly lower priority. Pods that leave anyway take precedence, then the fewest violations of
+// PodDisruptionBudgets, then what is left of gangs that the former leave without their minimum, then the lowest priority; of one priority gangs that an
 // eviction costs only time before those that it may end, then the smallest loss of GPU-hours, then
 // the gang that started last.
 class LowerPriority final : public VictimRule {

@@ -46,6 +46,10 @@ enum class WithinQueue { kInherit, kNever, kLowerPriority };
 enum class Reclaim { kInherit, kNever, kGuarantee, kFairShare };
 // What becomes of a gang that was evicted as a whole: it waits for another turn, or for its team.
 enum class OnEvicted { kInherit, kRequeue, kFail };
+// What the PodDisruptionBudgets of a gang are to others that may have it evicted.
+//   kKeep    nobody is evicted whom a budget does not let go
+//   kPrefer  those go first whom budgets let go; then as few others as can be, all the same
+enum class Budgets { kInherit, kKeep, kPrefer };
 
 // Of a queue and all below it, until one below says otherwise.
 struct PreemptionSpec {
@@ -64,13 +68,28 @@ struct PreemptionSpec {
   // ms: a gang for which others were evicted, and that dies before its minRuntime, keeps its
   // devices for so long; 0: it does not.
   int64_t restart_window = kInherit;
+  // Of gangs of this queue that others of it want evicted (R4), that other queues want within their
+  // guarantee, and by their share (R5).
+  Budgets budgets_preempt = Budgets::kInherit;
+  Budgets budgets_guarantee = Budgets::kInherit;
+  Budgets budgets_fair_share = Budgets::kInherit;
   bool operator==(const PreemptionSpec&) const = default;
 };
 
-// What holds where no queue on the path says anything: reclaim what is guaranteed, and protect
-// nobody but by the number of evictions.
-inline constexpr PreemptionSpec kPreemptionDefaults{
-    WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4, OnEvicted::kRequeue, 300'000};
+// What holds where no queue on the path says anything: reclaim what is guaranteed, whatever budgets
+// say, and protect nobody else but by budgets and the number of evictions.
+inline constexpr PreemptionSpec kPreemptionDefaults{WithinQueue::kLowerPriority,
+                                                    Reclaim::kGuarantee,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    2,
+                                                    4,
+                                                    OnEvicted::kRequeue,
+                                                    300'000,
+                                                    Budgets::kKeep,
+                                                    Budgets::kPrefer,
+                                                    Budgets::kKeep};
 
 // Namespaces by their labels; all of it must hold. Without any requirement: every namespace.
 struct NamespaceSelector {

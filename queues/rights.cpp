@@ -373,6 +373,21 @@ bool MayClaim(const Ledger& ledger, QueueIndex claimant, QueueIndex holder) {
   return false;
 }
 
+bool BudgetsGiveWay(const Tree& tree, Right right, QueueIndex b) {
+  const PreemptionSpec& says = tree.at(b).preemption;
+  switch (right) {
+    case Right::kWithinQueue:
+      return says.budgets_preempt == Budgets::kPrefer;
+    case Right::kGuarantee:
+      return says.budgets_guarantee == Budgets::kPrefer;
+    case Right::kFairShare:
+      return says.budgets_fair_share == Budgets::kPrefer;
+    case Right::kNone:
+      break;
+  }
+  return false;
+}
+
 std::string Describe(const Tree& tree, const Judgement& judgement) {
   const std::string a = "queue " + tree.at(judgement.a).name;
   const std::string b = "queue " + tree.at(judgement.b).name;

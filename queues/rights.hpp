@@ -144,6 +144,10 @@ bool MayReclaim(const Ledger& ledger, QueueIndex claimant, const Vector& asks);
 // Gangs of `claimant` may be able to have gangs of `holder` evicted, as far as their queues say.
 bool MayClaim(const Ledger& ledger, QueueIndex claimant, QueueIndex holder);
 
+// Who has this right over a gang, `b` as in Judgement, has it although PodDisruptionBudgets do not
+// let its pods go.
+bool BudgetsGiveWay(const Tree& tree, Right right, QueueIndex b);
+
 // For people: "of higher priority in the same queue", …
 std::string Describe(const Tree& tree, const Judgement& judgement);
 

@@ -32,6 +32,11 @@ PreemptionSpec Inherit(PreemptionSpec own, const PreemptionSpec& above) {
   inherit(&PreemptionSpec::max_evictions_per_hour);
   inherit(&PreemptionSpec::max_evicted_ratio);
   inherit(&PreemptionSpec::restart_window);
+  for (Budgets PreemptionSpec::*field :
+       {&PreemptionSpec::budgets_preempt, &PreemptionSpec::budgets_guarantee,
+        &PreemptionSpec::budgets_fair_share}) {
+    if (own.*field == Budgets::kInherit) own.*field = above.*field;
+  }
   return own;
 }
 

@@ -89,7 +89,10 @@ Status Write(ApiServer& api, const engine::EndHamiTurn& action) {
   return api.Unannotate(Actor::kMuster, action.pod, cluster::kHamiBindTimeAnnotation);
 }
 Status Write(ApiServer& api, const engine::EvictPod& action) {
-  return api.EvictPod(Actor::kMuster, action.pod, action.gang, action.grace);
+  const Status evicted = api.EvictPod(Actor::kMuster, action.pod, action.gang, action.grace);
+  const bool refused = !evicted.ok() && evicted.error().code == Code::kConflict;
+  if (!refused || !action.over_budgets) return evicted;
+  return api.DeletePod(Actor::kMuster, action.pod, action.grace, action.gang);
 }
 Status Write(ApiServer& api, const engine::TellPod& action) {
   PodStatusPatch patch;
@@ -171,7 +174,8 @@ OutcomeKind ApiActions::CarryOut(const Action& action, std::string& message) {
   return status.error().code == Code::kConflict ? OutcomeKind::kConflict : OutcomeKind::kRefused;
 }
 
-// What is evicted for one gang goes together: one that a budget protects spares the others.
+// What is evicted for one gang goes together: one that a budget protects spares the others. Those
+// that go over budgets leave what these allow to the rest, unless Muster may not delete them.
 std::set<engine::ActionId> ApiActions::Spare(const std::vector<Action>& actions) {
   std::map<cluster::ObjectKey, std::vector<engine::EvictPod>> sets;  // by gang
   for (const Action& action : actions) {
@@ -180,13 +184,18 @@ std::set<engine::ActionId> ApiActions::Spare(const std::vector<Action>& actions)
   }
   std::set<engine::ActionId> spared;
   for (const auto& [gang, evictions] : sets) {
-    const engine::EvictPod* obstacle = api_.OverBudget(evictions);
+    std::vector<engine::EvictPod> held;
+    std::copy_if(
+        evictions.begin(), evictions.end(), std::back_inserter(held),
+        [&](const engine::EvictPod& one) { return faults_.refuse_deletes || !one.over_budgets; });
+    const engine::EvictPod* obstacle = api_.OverBudget(held);
     if (obstacle == nullptr) continue;
     for (const engine::EvictPod& one : evictions) {
       spared.insert(one.id);
-      const bool it = &one == obstacle;
+      const bool it = one.id == obstacle->id;
       report_({one.id, it ? OutcomeKind::kConflict : OutcomeKind::kRetry,
                "a PodDisruptionBudget protects pod " + obstacle->pod.key.ToString() +
+                   (obstacle->over_budgets ? ", and Muster may not delete it" : "") +
                    ", so none is evicted",
                !it});
     }

@@ -26,6 +26,7 @@ struct WriteFaults {
   int64_t lost_per_mille = 0;     // not carried out, reported kRetry; statuses go again
   int64_t unclear_per_mille = 0;  // carried out, reported kRetry all the same
   bool refuse_binds = false;      // an admission webhook says no to every Binding: kRefused
+  bool refuse_deletes = false;    // of pods whose budgets do not let them go
   bool refuse_all = false;        // Muster may write nothing: kRefused
 };
 inline bool IsLossy(const WriteFaults& faults) {

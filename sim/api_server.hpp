@@ -97,14 +97,16 @@ class ApiServer {
   cluster::Status DeleteRequest(Actor actor, const cluster::ObjectKey& key);
   // A bound pod that has not ended gets a deletionTimestamp and goes when its kubelet says so;
   // others go at once, and so does any with a grace of zero.
+  // `whose`: of Muster, as in EvictPod.
   cluster::Status DeletePod(Actor actor, const engine::PodRef& pod,
-                            std::optional<cluster::Duration> grace = {});
+                            std::optional<cluster::Duration> grace = {},
+                            const cluster::ObjectKey& whose = {});
   // The eviction subresource: as DeletePod. kConflict when the budget of its gang lets no more go.
   cluster::Status EvictPod(Actor actor, const engine::PodRef& pod,
                            const cluster::ObjectKey& whose = {},
                            std::optional<cluster::Duration> grace = {});
-  // A PodDisruptionBudget of a PodGroup's pods: so many may be evicted from now on. Pods that are
-  // not bound, have ended or are being deleted are not held to it.
+  // A PodDisruptionBudget of a PodGroup's pods: so many may be evicted from now on. Pods that do not
+  // run or are being deleted are not held to it.
   void SetBudget(const cluster::ObjectKey& group, int64_t allowed);
   // The first of these that their budgets do not let go beside those before it; null: all may go.
   const engine::EvictPod* OverBudget(const std::vector<engine::EvictPod>& evictions) const;

@@ -89,7 +89,19 @@ std::shared_ptr<const cluster::StartFailure> FailureOf(const PodRecord& before,
 
 ObjectKey BudgetOf(const cluster::Pod& pod) { return {pod.key.ns, pod.pod_group}; }
 
-bool IsHeldToBudgets(const cluster::Pod& pod) { return pod.bound() && !pod.ending(); }
+bool IsHeldToBudgets(const cluster::Pod& pod) {
+  return pod.phase == cluster::PodPhase::kRunning && !pod.deleting;
+}
+
+// The deletion shows it; who is on the way out already goes by somebody else's.
+void MarkEvicted(PodPtr& slot, const ObjectKey& whose, bool over_budget) {
+  if (slot->pod.deleting) return;
+  auto next = std::make_shared<PodRecord>(*slot);
+  next->evicted_by_muster = true;
+  next->evicted_for = whose;
+  next->over_budget = over_budget;
+  slot = std::move(next);
+}
 
 Error Protected(const cluster::Pod& pod) {
   return {
@@ -190,10 +202,12 @@ Result<PodPtr> ApiServer::CreatePod(Actor actor, PodRecord pod) {
   return PodPtr(record);
 }
 
-Status ApiServer::DeletePod(Actor actor, const engine::PodRef& pod, std::optional<Duration> grace) {
+Status ApiServer::DeletePod(Actor actor, const engine::PodRef& pod, std::optional<Duration> grace,
+                            const cluster::ObjectKey& whose) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kDelete);
+  if (actor == Actor::kMuster) MarkEvicted(**slot, whose, true);
   return impl_->Terminate(**slot, grace.value_or((**slot)->pod.grace));
 }
 
@@ -224,13 +238,7 @@ Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod, const cluster
     if (budget->second <= 0) return Protected(evicted);
     --budget->second;
   }
-  // The deletion shows it; who is on the way out already goes by somebody else's.
-  if (actor == Actor::kMuster && !(**slot)->pod.deleting) {
-    auto next = std::make_shared<PodRecord>(***slot);
-    next->evicted_by_muster = true;
-    next->evicted_for = whose;
-    **slot = std::move(next);
-  }
+  if (actor == Actor::kMuster) MarkEvicted(**slot, whose, false);
   return impl_->Terminate(**slot, grace.value_or((**slot)->pod.grace));
 }
 

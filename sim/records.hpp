@@ -53,6 +53,7 @@ struct PodRecord {
   std::optional<cluster::Time> delete_at;  // deletionTimestamp + grace
   bool evicted_by_muster = false;
   cluster::ObjectKey evicted_for = {};  // then: the gang for which it was
+  bool over_budget = false;             // then: its budget did not let it go
   bool acknowledged = false;            // by its kubelet, which has admitted it: status.startTime
   std::optional<ResizeStatus> resize = {};      // nothing: it has what its spec requests
   std::vector<cluster::HamiDevice> hami_given;  // by HAMi's plugin, in order

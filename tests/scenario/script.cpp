@@ -107,7 +107,9 @@ Status Script::Do(const std::string& line) {
   if (verb == "delete") return Delete(first, second);
   if (verb == "show") return Show(first);
   if (verb == "run") return RunFor(first);
-  if (verb == "refuse-binds" || verb == "refuse-writes" || verb == "lose-writes") {
+  if (verb == "refuse-binds" || verb == "refuse-writes" || verb == "lose-writes" ||
+      verb == "refuse-deletes") {
+    if (verb == "refuse-deletes") faults_.refuse_deletes = first == "on";
     if (verb == "refuse-writes") faults_.refuse_all = first == "on";
     if (verb == "refuse-binds") faults_.refuse_binds = first == "on";
     if (verb == "lose-writes") faults_.lost_per_mille = first == "on" ? 1000 : 0;
@@ -140,6 +142,9 @@ Status Script::Do(const std::string& line) {
       const auto usage = world().muster()->scheduler().UsedSoFar();
       world().muster()->Restart();
       if (Status told = usage ? Tell(*usage) : Status(Ok{}); !told.ok()) return told;
+      for (const auto& [gang, budget] : budgets_) {
+        if (Status told = Tell(budget); !told.ok()) return told;
+      }
       return Tell(orders);
     }
     if (first == "kube-scheduler") world().scheduler().Restart();
@@ -198,6 +203,8 @@ Status Script::Budget(std::istringstream& words) {
   budget.uid = cluster::DisruptionBudgetUid("budget-" + gang);
   budget.key = key;
   budget.resource_version = world().loop().now().milliseconds();  // newer than the one before
+  budget.selector = {{"scheduling.x-k8s.io/pod-group", cluster::SelectorOperator::kIn, {gang}}};
+  budgets_[gang] = budget;
   return Tell(budget);
 }
 
@@ -238,14 +245,16 @@ Status Script::Order(std::istringstream& words) {
     order.what = engine::SetQueueState{name, verb == "hold"    ? queues::QueueState::kHold
                                              : verb == "drain" ? queues::QueueState::kDrain
                                                                : queues::QueueState::kOpen};
-  } else if (verb == "reclaim") {
+  } else if (verb == "reclaim" || verb == "would-reclaim") {
     const auto duration = config::ParseDuration(pause);
     order.what =
         engine::ReclaimGpus{name, std::stoll(rest), duration.value_or(engine::kReclaimPause)};
   } else if (verb != "cancel") {
     return Wrong("there is no order " + verb);
   }
-  const auto effect = world().muster()->scheduler().Carry(order, world().loop().now());
+  engine::Scheduler& scheduler = world().muster()->scheduler();
+  const auto effect = verb == "would-reclaim" ? scheduler.Consider(order, world().loop().now())
+                                              : scheduler.Carry(order, world().loop().now());
   world().muster()->Kick();
   shown_ += "order " + verb + " " + name + ": ";
   if (!effect.ok()) {
@@ -255,8 +264,11 @@ Status Script::Order(std::istringstream& words) {
   shown_ += effect->is + " (before: " + effect->was + ")\n";
   for (const engine::OrderEffect::Evicted& one : effect->evicted) {
     shown_ += "  " + one.gang.key.ToString() + " " + std::to_string(one.pods) + " pods, " +
-              std::to_string(one.gpu_milli / 1000) + " GPUs" + (one.whole ? ", whole" : "") + "\n";
+              std::to_string(one.gpu_milli / 1000) + " GPUs" + (one.whole ? ", whole" : "") +
+              (one.despite.empty() ? "" : "; " + one.despite) + "\n";
   }
+  for (const engine::OrderEffect::Kept& one : effect->kept)
+    shown_ += "  " + one.gang.key.ToString() + " stays: " + one.why + "\n";
   return Ok{};
 }
 

@@ -23,6 +23,7 @@
 //   replace-policy FILE            hot reload
 //   refuse-binds on|off            the API server refuses every Binding
 //   refuse-writes on|off           the API server says that Muster may write nothing
+//   refuse-deletes on|off          the API server says that Muster may delete no pods
 //   lose-writes on|off             every write fails
 //   end-namespace NAME             it is being deleted; its pods are still there
 //   silence RESOURCES|off          the API server is silent: nothing new is planned
@@ -32,6 +33,7 @@
 //   order priority GANG N|reset    an operator's order; it shows what was and what is
 //   order hold|drain|resume QUEUE
 //   order reclaim QUEUE N [10m]    with how long the queue pauses
+//   order would-reclaim QUEUE N    only says who would go
 //   order cancel GANG
 //   restart muster|kube-scheduler  what stands of orders is told again
 //   show gangs|pods|nodes|writes|events|requests|scale-up
@@ -40,6 +42,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -92,6 +95,7 @@ class Script {
   std::unique_ptr<sim::Cluster> world_;
   sim::AutoscalerOptions autoscaling_;
   std::unique_ptr<sim::Autoscaler> autoscaler_;  // null before the first run
+  std::map<std::string, cluster::DisruptionBudget> budgets_;  // told anew after a restart
   std::string shown_;
 };
 
