@@ -40,6 +40,9 @@ constexpr Right kRights[] = {
     {"update", "coordination.k8s.io", "leases", "", true},
 };
 
+// With which a guarantee is taken back in spite of PodDisruptionBudgets.
+constexpr Right kDeletionRights[] = {{"delete", "", "pods"}};
+
 // With which Muster asks for nodes: it needs all of them.
 constexpr const char* kAutoscaling = "autoscaling.x-k8s.io";
 constexpr Right kScaleUpRights[] = {
@@ -97,11 +100,25 @@ bool HasRights(Patient& patient, const std::string& check, std::span<const Right
   return false;
 }
 
+// Whoever wants budgets to be kept may take it away, or say so in the policy.
+void CheckDeletion(Patient& patient) {
+  const Result<std::set<std::string>> lacks = Lacked(patient, kDeletionRights);
+  if (!lacks.ok()) return patient.Unread("budgets", lacks.error());
+  if (!lacks->empty()) {
+    patient.Add(Kind::kNote, "budgets",
+                "the account muster may not " + Listed(*lacks) +
+                    ": PodDisruptionBudgets keep what queues take back of their guarantees",
+                "apply manifests/base/permissions.yaml, or say preemption.budgets.guarantee: keep "
+                "of the root queue");
+  }
+}
+
 }  // namespace
 
 void CheckRights(Patient& patient) {
   if (HasRights(patient, "rights", kRights, ""))
     patient.Add(Kind::kFine, "rights", "the account muster has the rights that it needs");
+  CheckDeletion(patient);
 }
 
 void CheckScaleUp(Patient& patient) {

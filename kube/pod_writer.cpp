@@ -219,7 +219,10 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   }
   ApiRequest request = RequestOf(job.write, context);
   request.permit = ports_.may_write;
-  const Result<ApiReply> answer = ports_.api.Call(request);
+  Result<ApiReply> answer = ports_.api.Call(request);
+  const auto* evict = std::get_if<engine::EvictPod>(&job.write);
+  const bool budget = evict != nullptr && answer.ok() && RefusedByBudget(*answer);
+  if (budget && evict->over_budgets) answer = DeleteInstead(*evict, context);
   if (!answer.ok() && answer.error().code == cluster::Code::kForbidden) {
     return Outcome{id, OutcomeKind::kRetry, "not the leader", true};
   }
@@ -236,7 +239,7 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   if (verdict.standing == Standing::kLook) verdict = LookAndJudge(job.write, verdict);
   // Which evictions are tried again, and when, is for the engine: others may be evicted instead.
   const bool busy = answer.ok() && answer->status == kHttpTooManyRequests;
-  const bool eviction = std::holds_alternative<engine::EvictPod>(job.write);
+  const bool eviction = evict != nullptr;
   const bool failed = eviction && verdict.kind == OutcomeKind::kRetry && !busy;
   if (verdict.standing == Standing::kSettled || failed || job.attempt + 1 >= options_.attempts) {
     if (verdict.kind == OutcomeKind::kRefused) {
@@ -248,6 +251,20 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   if (!conflict) wait = BackOff(job.attempt);
   if (answer.ok() && answer->retry_after) wait = std::max(wait, *answer->retry_after);
   return std::nullopt;
+}
+
+Result<ApiReply> PodWriter::DeleteInstead(const engine::EvictPod& evict,
+                                          const WriteContext& context) {
+  // Without the condition a Job counts the deletion as a failure: then the pod goes all the same.
+  ApiRequest target = DisruptionTargetOf(evict, context);
+  target.permit = ports_.may_write;
+  const Result<ApiReply> marked = ports_.api.Call(target);
+  if (marked.ok() && !marked->ok() && marked->status != kHttpNotFound)
+    ports_.warn("condition DisruptionTarget of " + evict.pod.key.ToString() +
+                " cannot be written: HTTP " + std::to_string(marked->status));
+  ApiRequest deletion = DeletionOf(evict, context);
+  deletion.permit = ports_.may_write;
+  return ports_.api.Call(deletion);
 }
 
 Verdict PodWriter::LookAndJudge(const PodWrite& write, const Verdict& answer) {
@@ -319,10 +336,18 @@ std::optional<Outcome> PodWriter::DryRunAll(const EvictionSet& set) {
 }
 
 std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
+  bool deletes = false;  // a budget refuses its eviction
   for (int attempt = 1;; ++attempt) {
     if (!ports_.may_write()) return Outcome{pod.id, OutcomeKind::kRetry, "not the leader", true};
-    const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
+    const WriteContext dry{.dry_run = true};
+    const Result<ApiReply> answer =
+        ports_.api.Call(deletes ? DeletionOf(pod, dry) : RequestOf(pod, dry));
     if (answer.ok() && (answer->ok() || answer->status == kHttpNotFound)) return std::nullopt;
+    if (pod.over_budgets && !deletes && answer.ok() && RefusedByBudget(*answer)) {
+      deletes = true;
+      attempt = 0;
+      continue;
+    }
     const Verdict verdict = JudgeAnswer(pod, answer);
     // An API server that has just started refuses everybody; a webhook goes on refusing.
     const bool passes = verdict.standing == Standing::kLater &&
@@ -330,10 +355,12 @@ std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
     if (passes && Pause(BackOff(attempt - 1))) continue;
     // Too many requests say when to come back; a disruption budget does not.
     const bool many = answer.ok() && answer->status == kHttpTooManyRequests;
-    const bool budget = many && !answer->retry_after;
+    const bool budget =
+        answer.ok() && (deletes ? LacksDeletion(*answer) : many && !answer->retry_after);
     return Outcome{
         pod.id, budget ? OutcomeKind::kConflict : verdict.kind,
-        "evicting " + pod.pod.key.ToString() +
+        (deletes ? "a PodDisruptionBudget does not let it go, and deleting " : "evicting ") +
+            pod.pod.key.ToString() +
             (verdict.kind == OutcomeKind::kRetry && !budget ? " failed" : " is refused") +
             ", so none is evicted: " + verdict.message,
         many && !budget};
@@ -355,7 +382,9 @@ std::optional<Outcome> PodWriter::AskBudgets(const EvictionSet& set) {
   if (!ports_.may_write()) return std::nullopt;  // nothing will be written
   std::vector<engine::PodRef> pods;
   pods.reserve(set.pods.size());
-  for (const engine::EvictPod& pod : set.pods) pods.push_back(pod.pod);
+  for (const engine::EvictPod& pod : set.pods) {
+    if (!pod.over_budgets) pods.push_back(pod.pod);
+  }
   const std::optional<BudgetObstacle> found =
       FindBudgetObstacle(ports_.api, pods, ports_.may_write, kDryRunsAtATime);
   if (!found) return std::nullopt;

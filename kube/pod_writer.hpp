@@ -10,7 +10,8 @@
 //
 // An outcome that is unknown is settled by looking at the pod before anything is tried again. No
 // write leaves once `may_write` says no. Evictions given together are all tried dry first: a
-// PodDisruptionBudget that protects one of them spares all.
+// PodDisruptionBudget that protects one of them spares all, but for those that go over budgets
+// (engine::EvictPod): these are deleted instead.
 //
 // Perform may be called from any thread; outcomes are reported from the workers.
 #pragma once
@@ -123,6 +124,9 @@ class PodWriter final : public engine::ActionPort {
   void RunFirstJob(const std::string& uid);
   // Nothing: not settled, to be tried again after `wait`.
   std::optional<engine::Outcome> Attempt(const Job& job, std::chrono::milliseconds& wait);
+  // Of an eviction that a budget refuses, and that goes over budgets.
+  cluster::Result<ApiReply> DeleteInstead(const engine::EvictPod& evict,
+                                          const WriteContext& context);
   Verdict LookAndJudge(const PodWrite& write, const Verdict& answer);
   std::optional<cluster::Pod> ReadPodFrom(const std::string& body);
   std::chrono::milliseconds BackOff(int attempt);

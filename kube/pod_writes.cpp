@@ -12,6 +12,7 @@
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
+#include "kube/timestamp.hpp"
 
 namespace muster::kube {
 
@@ -176,16 +177,23 @@ ApiRequest Make(const engine::EndHamiTurn& action, const WriteContext& /*context
   return request;
 }
 
+// Of DeleteOptions, which has been begun.
+void AppendDeleteOptions(JsonWriter& json, const engine::EvictPod& action,
+                         const WriteContext& context) {
+  json.Key("preconditions").BeginObject();
+  json.Key("uid").Text(action.pod.uid.text()).EndObject();
+  if (action.grace) json.Key("gracePeriodSeconds").Integer(action.grace->value() / 1000);
+  if (context.dry_run) json.Key("dryRun").BeginArray().Text("All").EndArray();
+}
+
 ApiRequest Make(const engine::EvictPod& action, const WriteContext& context) {
   ApiRequest request{.method = Method::kPost, .path = PodPath(action.pod) + "/eviction"};
   JsonWriter json(request.body);
   json.BeginObject().Key("apiVersion").Text("policy/v1").Key("kind").Text("Eviction");
   json.Key("metadata").BeginObject().Key("name").Text(action.pod.key.name);
   json.Key("namespace").Text(action.pod.key.ns).EndObject();
-  json.Key("deleteOptions").BeginObject().Key("preconditions").BeginObject();
-  json.Key("uid").Text(action.pod.uid.text()).EndObject();
-  if (action.grace) json.Key("gracePeriodSeconds").Integer(action.grace->value() / 1000);
-  if (context.dry_run) json.Key("dryRun").BeginArray().Text("All").EndArray();
+  json.Key("deleteOptions").BeginObject();
+  AppendDeleteOptions(json, action, context);
   json.EndObject().EndObject();
   return request;
 }
@@ -280,6 +288,42 @@ ApiRequest FenceRequest(const engine::PodRef& pod, const std::string& epoch) {
   return request;
 }
 
+ApiRequest DisruptionTargetOf(const engine::EvictPod& evict, const WriteContext& context) {
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(evict.pod) + "/status"};
+  request.content_type = kStrategicMerge;
+  request.metadata_only = true;
+  request.timeout = kWriteTimeout;
+  JsonWriter json(request.body);
+  BeginPatch(json, evict.pod).EndObject().Key("status").BeginObject();
+  json.Key("conditions").BeginArray().BeginObject();
+  json.Key("type").Text("DisruptionTarget").Key("status").Text("True");
+  json.Key("reason").Text("PreemptionByScheduler").Key("message").Text("Muster: " + evict.why);
+  json.Key("lastTransitionTime").Text(FormatTimestamp(cluster::Time(context.now * 1000)));
+  json.EndObject().EndArray().EndObject().EndObject();
+  return request;
+}
+
+ApiRequest DeletionOf(const engine::EvictPod& evict, const WriteContext& context) {
+  ApiRequest request{.method = Method::kDelete, .path = PodPath(evict.pod)};
+  request.timeout = kWriteTimeout;
+  JsonWriter json(request.body);
+  json.BeginObject().Key("apiVersion").Text("v1").Key("kind").Text("DeleteOptions");
+  AppendDeleteOptions(json, evict, context);
+  json.EndObject();
+  return request;
+}
+
+bool RefusedByBudget(const ApiReply& answer) {
+  constexpr std::string_view kTwo = "more than one PodDisruptionBudget";
+  if (answer.status == kHttpTooManyRequests) return !answer.retry_after;
+  return answer.status >= 500 && MessageOf(answer).find(kTwo) != std::string::npos;
+}
+
+bool LacksDeletion(const ApiReply& answer) {
+  constexpr std::string_view kLacks = "cannot delete resource";
+  return answer.status == kHttpForbidden && MessageOf(answer).find(kLacks) != std::string::npos;
+}
+
 Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {
   if (!answer.ok()) {
     return {Standing::kLook, OutcomeKind::kRetry, answer.error().ToString()};
@@ -291,7 +335,7 @@ Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {
       return {Standing::kSettled, OutcomeKind::kGone, std::move(message)};
     case kHttpTooManyRequests:
       // An eviction that a PodDisruptionBudget refuses is for the engine to wait for.
-      if (std::holds_alternative<engine::EvictPod>(write) && !answer->retry_after) {
+      if (std::holds_alternative<engine::EvictPod>(write) && RefusedByBudget(*answer)) {
         return {Standing::kSettled, OutcomeKind::kRetry, std::move(message)};
       }
       return {Standing::kLater, OutcomeKind::kRetry, std::move(message)};

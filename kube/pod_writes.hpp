@@ -30,8 +30,9 @@ struct WriteContext {
   int64_t resource_version = 0;  // of the pod as it was seen last; 0: not known
   uint64_t nonce = 0;            // for kWakeAnnotation
   std::string epoch = "0";       // for cluster::kEpochAnnotation, not empty
-  bool dry_run = false;          // evictions only
-  int64_t now = 0;               // seconds since 1970, for HAMi's annotations of a Binding
+  bool dry_run = false;          // evictions and deletions only
+  // Seconds since 1970, for HAMi's annotations of a Binding, and conditions.
+  int64_t now = 0;
 };
 
 const engine::PodRef& PodOf(const PodWrite& write);
@@ -41,6 +42,11 @@ std::string Describe(const PodWrite& write);
 
 ApiRequest RequestOf(const PodWrite& write, const WriteContext& context);
 ApiRequest GetPod(const engine::PodRef& pod);
+// Instead of an eviction that a budget refuses, as kube-scheduler's preemption does it: the pod's
+// condition DisruptionTarget, which podFailurePolicies of Jobs read, and then its deletion. The
+// eviction API would set that condition itself.
+ApiRequest DisruptionTargetOf(const engine::EvictPod& evict, const WriteContext& context);
+ApiRequest DeletionOf(const engine::EvictPod& evict, const WriteContext& context);
 // The epoch annotation of a pod that an earlier leader handed over. It goes to the status
 // subresource, which fewer admission webhooks watch than pods; what is answered is the pod.
 ApiRequest FenceRequest(const engine::PodRef& pod, const std::string& epoch);
@@ -56,6 +62,12 @@ struct Verdict {
   engine::OutcomeKind kind = engine::OutcomeKind::kDone;
   std::string message = {};
 };
+
+// To an eviction: a PodDisruptionBudget does not let the pod go, or two of them select it.
+bool RefusedByBudget(const ApiReply& answer);
+// To a deletion: this account may delete no such pods. An admission webhook that denies it says
+// something else.
+bool LacksDeletion(const ApiReply& answer);
 
 // `answer`: what Call gave.
 Verdict JudgeAnswer(const PodWrite& write, const cluster::Result<ApiReply>& answer);

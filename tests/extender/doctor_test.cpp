@@ -328,6 +328,12 @@ TEST_CASE("admission policies, rights, policy, service and versions are checked"
     CHECK(Complaints(cluster) ==
           Texts{"fault rights: the account muster may not create pods/binding"});
   }
+  SECTION("Muster may delete no pods") {
+    Deny(cluster, "delete");
+    CHECK(Complaints(cluster) ==
+          Texts{"note budgets: the account muster may not delete pods: PodDisruptionBudgets keep "
+                "what queues take back of their guarantees"});
+  }
   SECTION("the policy is at fault") {
     cluster.Policy("apiVersion: muster.dev/v1alpha1\nkind: Policy\ncolour: red\n");
     const Texts complaints = Complaints(cluster);

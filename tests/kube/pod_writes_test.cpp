@@ -122,6 +122,24 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
         R"("gracePeriodSeconds":600}})");
 }
 
+TEST_CASE("who goes over budgets is marked as kube-scheduler's preemption does it, and deleted",
+          "[kube][writes]") {
+  const engine::EvictPod evict{{1}, kPod, "evicted for x", {}, cluster::Seconds(600), true};
+  const ApiRequest target = DisruptionTargetOf(evict, {.now = 1'800'000'000});
+  CHECK(target.method == Method::kPatch);
+  CHECK(target.path == "/api/v1/namespaces/team/pods/a/status");
+  CHECK(target.content_type == "application/strategic-merge-patch+json");
+  CHECK(target.body ==
+        R"({"metadata":{"uid":"u-1"},"status":{"conditions":[{"type":"DisruptionTarget",)"
+        R"("status":"True","reason":"PreemptionByScheduler","message":"Muster: evicted for x",)"
+        R"("lastTransitionTime":"2027-01-15T08:00:00Z"}]}})");
+  const ApiRequest deletion = DeletionOf(evict, {.dry_run = true});
+  CHECK(deletion.method == Method::kDelete);
+  CHECK(deletion.path == "/api/v1/namespaces/team/pods/a");
+  CHECK(deletion.body == R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":)"
+                         R"({"uid":"u-1"},"gracePeriodSeconds":600,"dryRun":["All"]})");
+}
+
 TEST_CASE("what an answer says is taken, what it leaves open is looked up", "[kube][writes]") {
   struct Case {
     int status;
