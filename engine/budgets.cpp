@@ -86,9 +86,8 @@ KeptByBudget RefusedByBudget(const EngineState& state, const BudgetBook& book, c
 
 std::vector<KeptByBudget> FindKept(const EngineState& state, const BudgetBook& book,
                                    const Gang& gang, const std::vector<Lost>& losses) {
-  const KeptByBudget refused = state.preemptions.any_protected()
-                                   ? RefusedByBudget(state, book, gang)
-                                   : KeptByBudget();
+  const KeptByBudget refused =
+      state.preemptions.any_protected() ? RefusedByBudget(state, book, gang) : KeptByBudget();
   if (refused.why.empty() && book.empty()) return {};
   std::vector<KeptByBudget> kept(losses.size());
   BudgetCount count(book);

@@ -132,7 +132,8 @@ VictimChoice Without(const VictimChoice& choice,
     return of = std::make_shared<const std::vector<cluster::Placement>>(std::move(some));
   };
   std::optional<QueueLaw> law;
-  if (choice.law != nullptr) law = QueueLaw{choice.law->rights, {}, {}, {}, choice.law->most_gpu_milli};
+  if (choice.law != nullptr)
+    law = QueueLaw{choice.law->rights, {}, {}, {}, choice.law->most_gpu_milli};
   for (size_t i = 0; i < choice.list->size(); ++i) {
     const policy::Candidate& candidate = (*choice.list)[i];
     if (out(candidate)) continue;
@@ -200,7 +201,7 @@ constexpr cluster::Duration kBudgetsAgain = cluster::Seconds(3'600);
 void AwaitEnd(EngineState& state, const Shielded& shielded, Time now) {
   if (shielded.until) state.preemptions.WakeAt(*shielded.until);
   if (shielded.budgets.empty()) return;
-  state.preemptions.AwaitBudgets();
+  state.budget_watch.Await();
   state.preemptions.WakeAt(now + kBudgetsAgain);
 }
 

@@ -67,7 +67,8 @@ Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& j
     const bool leaves = of->members.at(uid).leaving();
     if (since && !leaves && *since < now) victim.ran = now - *since;
     victim.right = state.queue_book.on() ? rights[of->id].words : state.rules.victims->Words();
-    if (!leaves) (void)budgets.try_emplace(of->id, book).first->second.Take(*of->members.at(uid).pod);
+    if (!leaves)
+      (void)budgets.try_emplace(of->id, book).first->second.Take(*of->members.at(uid).pod);
   }
   for (auto& [id, victim] : victims) {
     const auto count = budgets.find(id);

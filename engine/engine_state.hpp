@@ -8,6 +8,7 @@
 #include "cluster/cluster_state.hpp"
 #include "engine/announcer.hpp"
 #include "engine/bookings.hpp"
+#include "engine/budget_watch.hpp"
 #include "engine/candidates.hpp"
 #include "engine/ever_fits.hpp"
 #include "engine/hami_turns.hpp"
@@ -69,6 +70,7 @@ struct EngineState {
   ShapeBook shapes{cluster, members, queue_book};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
+  BudgetWatch budget_watch;
   Holdings holdings;
   KeptRooms kept_rooms;
   Owners owners;

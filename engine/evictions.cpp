@@ -33,17 +33,40 @@ bool FailsWhenEvicted(const EngineState& state, const Gang& gang) {
                           queues::OnEvicted::kFail;
 }
 
+// Somebody else has deleted it, and gave it longer than Muster gives a victim.
+bool LeavesLate(const EngineState& state, const Member& member, Time now) {
+  const cluster::Pod& pod = *member.pod;
+  return pod.deleting && !pod.terminal() && pod.leaves_by > now + state.options.victim_timeout;
+}
+
+// The gang could have it evicted, were it not on its way out.
+bool MayEvictOne(const EngineState& state, const Gang& gang, const Gang& of, const PodUid& uid) {
+  const Member& member = of.members.at(uid);
+  if (!member.ours || of.non_preemptible || !Preempts(state, gang) || MayPreemptFrom(state, gang))
+    return false;
+  if (state.queue_book.on()) return MayEvictByQueues(state, gang, of, member);
+  return state.rules.victims->MayEvict(PreemptorOf(gang), HolderOf(of, CappedPriority(of, member)));
+}
+
 void Ask(EngineState& state, Gang& gang, Time now) {
   std::vector<PodUid> to_go;
+  std::set<PodUid> cut_short;
   for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
     const PlacedMember at = state.members.Find(uid);
-    if (at.member == nullptr || at.member->leaving()) continue;
-    to_go.push_back(uid);
+    if (at.member == nullptr) continue;
+    if (!at.member->leaving()) {
+      to_go.push_back(uid);
+    } else if (LeavesLate(state, *at.member, now) && MayEvictOne(state, gang, *at.gang, uid)) {
+      cut_short.insert(uid);
+    } else {
+      continue;
+    }
     state.writes.Postpone(*at.member, now);
     state.work.Touch(*at.gang);
   }
   state.preemptions.Ask(gang.id, to_go, now,
-                        OverBudgets(state, gang, state.preemptions.VictimsOf(gang.id)->pods, now));
+                        OverBudgets(state, gang, state.preemptions.VictimsOf(gang.id)->pods, now),
+                        std::move(cut_short));
   state.reservations.SetDeadline(gang, now + state.options.victim_timeout);
   if (!to_go.empty()) state.preemptions.CountTry(gang.id, state.options.victim_timeout, now);
 }
@@ -238,7 +261,7 @@ bool RefuseEviction(EngineState& state, Member& victim, const Outcome& outcome, 
   } else if (barred && preemptor != nullptr && !begun) {
     const bool by_budget = outcome.kind == OutcomeKind::kConflict;
     if (by_budget && state.preemptions.VictimsOf(*preemptor)->over_budgets.contains(victim.uid))
-      state.preemptions.ForbidDeletes(now + kProtectedFor);
+      state.budget_watch.ForbidDeletes(now + kProtectedFor);
     state.preemptions.Protect(victim.uid, {now + kProtectedFor, by_budget});
   }
   if (preemptor == nullptr || begun) return barred;

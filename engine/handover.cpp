@@ -150,8 +150,9 @@ void HandoverStep::Bound(Member& member) {
   // Nobody makes others wait for ever by his grace.
   const cluster::Duration most = state_.options.victim_timeout;
   if (!repairing && member.pod->grace > most) evict.grace = most;
-  evict.over_budgets = !repairing && state_.preemptions.VictimsOf(preemptor_or_self)
-                                         ->over_budgets.contains(member.uid);
+  evict.over_budgets =
+      !repairing &&
+      state_.preemptions.VictimsOf(preemptor_or_self)->over_budgets.contains(member.uid);
   state_.writes.Ask(std::move(evict));
 }
 
@@ -161,7 +162,14 @@ void HandoverStep::Ending(Member& member) {
   const Pod& pod = *member.pod;
   const bool waits = !pod.terminal() && !pod.bound() && !member.planned();
   if (waits && member.ours && !pod.nominated_node.empty()) return Nominate(member, "", false);
-  EndTurn(member);
+  const cluster::Duration most = state_.options.victim_timeout;
+  const bool late = pod.leaves_by > now_ + most && !member.writes->evicting;
+  if (!late || !state_.preemptions.IsCutShort(member.uid)) return EndTurn(member);
+  const GangId& preemptor = *state_.preemptions.PreemptorOf(member.uid);
+  EvictPod evict{state_.writes.Begin(member, WriteKind::kEvict), RefOf(member),
+                 Describe(WhyEvicted(state_, preemptor)), preemptor.key};
+  evict.grace = most;  // since it was deleted
+  state_.writes.Ask(std::move(evict));
 }
 
 void HandoverStep::EndTurn(Member& member) {
@@ -320,7 +328,7 @@ std::optional<Pod> Written(const EngineState& state, const Gang& gang, const Mem
 }
 
 void Done(EngineState& state, const Gang& gang, Member& member, WriteKind doing) {
-  if (doing == WriteKind::kEvict) {
+  if (doing == WriteKind::kEvict && !state.preemptions.IsCutShort(member.uid)) {
     state.preemptions.ForgetFailures(member.uid);
     if (const GangId* preemptor = state.preemptions.PreemptorOf(member.uid))
       NoteEvicted(state, GangId(*preemptor));
@@ -343,7 +351,8 @@ void Failed(EngineState& state, Gang& gang, Member& member, WriteKind doing, con
             Time now) {
   const bool refused = outcome.kind == OutcomeKind::kRefused;
   state.writes.Postpone(member, now + state.options.retry_interval);
-  const bool barred = doing == WriteKind::kEvict && RefuseEviction(state, member, outcome, now);
+  const bool evicts = doing == WriteKind::kEvict && !state.preemptions.IsCutShort(member.uid);
+  const bool barred = evicts && RefuseEviction(state, member, outcome, now);
   if (refused || barred) {
     const int64_t refusals = state.writes.CountRefusal(member);
     state.writes.Postpone(member, now + BackoffAfter(refusals, state.options));

@@ -81,7 +81,7 @@ void ApplyJob(EngineState& state, const cluster::BatchJob& job, Time now) {
 // Pods that could not be evicted may be now.
 void BudgetsChanged(EngineState& state) {
   state.candidates = {};
-  const bool awaited = state.preemptions.TakeAwaited();
+  const bool awaited = state.budget_watch.TakeAwaited();
   if (state.preemptions.ReleaseAll() || awaited) state.queue.AnythingMayFit();
 }
 

@@ -56,11 +56,17 @@ void Preemptions::ForgetGang(const GangId& gang) {
 }
 
 void Preemptions::Ask(const GangId& preemptor, const std::vector<PodUid>& to_go, Time now,
-                      std::set<PodUid> over_budgets) {
+                      std::set<PodUid> over_budgets, std::set<PodUid> cut_short) {
+  victims_.at(preemptor).cut_short = std::move(cut_short);
   victims_.at(preemptor).over_budgets = std::move(over_budgets);
   victims_.at(preemptor).asked = true;
   victims_.at(preemptor).asked_at = now;
   to_evict_.insert(to_go.begin(), to_go.end());
+}
+
+bool Preemptions::IsCutShort(const PodUid& victim) const {
+  const GangId* preemptor = PreemptorOf(victim);
+  return preemptor != nullptr && victims_.at(*preemptor).cut_short.contains(victim);
 }
 
 bool Preemptions::Evicted(const GangId& preemptor) {

@@ -18,9 +18,6 @@
 // 6. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
 //    protection ends (WakeAt).
 //
-// 7. That a budget changed is of interest as long as a gang waits for one (AwaitBudgets). Where the
-//    API server lets Muster delete no pods budgets are a bar for an hour (ForbidDeletes).
-//
 // A restart forgets all of it: evictions that were asked for show in the pods.
 #pragma once
 
@@ -66,7 +63,9 @@ class Preemptions {
   std::set<GangId> TakeAsking() { return std::exchange(asking_, {}); }
   // Of its victims these are evicted now. Empty: they leave anyway.
   void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go, cluster::Time now,
-           std::set<cluster::PodUid> over_budgets = {});
+           std::set<cluster::PodUid> over_budgets = {}, std::set<cluster::PodUid> cut_short = {});
+  // It leaves already, and its grace is cut.
+  bool IsCutShort(const cluster::PodUid& victim) const;
   // One of its victims was evicted. True: it was the first one.
   bool Evicted(const GangId& preemptor);
   // One of them was not, before any was. `barred`: and will not be. Else it is tried again then.
@@ -101,13 +100,6 @@ class Preemptions {
   void Release(const cluster::PodUid& pod) { protected_.erase(pod); }
   // True when there was one.
   bool ReleaseAll();
-  // A gang waits for what budgets keep. TakeAwaited: one did.
-  void AwaitBudgets() { awaits_budgets_ = true; }
-  bool TakeAwaited() { return std::exchange(awaits_budgets_, false); }
-  // What budgets keep is deleted, where they give way; not before that time, if Muster may not.
-  void ForbidDeletes(cluster::Time until) { may_delete_from_ = until; }
-  bool may_delete(cluster::Time now) const { return may_delete_from_ <= now; }
-  cluster::Time may_delete_from() const { return may_delete_from_; }
   // How often in a row its eviction failed, with this time; from kMostFailures on it is given up.
   int64_t Fails(const cluster::PodUid& pod, cluster::Time now);
   static constexpr int64_t kMostFailures = 3;
@@ -152,8 +144,6 @@ class Preemptions {
   std::unordered_map<cluster::PodUid, EvictionFailures> failures_;
   std::deque<std::pair<cluster::Time, GangId>> evictions_;  // of the last hour
   std::optional<cluster::Time> wake_;
-  bool awaits_budgets_ = false;
-  cluster::Time may_delete_from_;
 };
 
 }  // namespace muster::engine

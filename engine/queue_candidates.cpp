@@ -183,7 +183,7 @@ Usage Search::UsageOf(const Lost& lost) const {
 BarredRights Search::BarredOf(QueueIndex leaf) const {
   const auto branches = tree_.Diverge(rights_.claimant().leaf, leaf);
   const QueueIndex b = branches ? branches->b : leaf;
-  const bool deletes = state_.preemptions.may_delete(now_);
+  const bool deletes = state_.budget_watch.may_delete(now_);
   BarredRights barred;
   for (const Right right : {Right::kWithinQueue, Right::kGuarantee, Right::kFairShare}) {
     if (!deletes || !queues::BudgetsGiveWay(tree_, right, b)) barred.Add(right);
@@ -221,11 +221,11 @@ Protector Search::ByBudget(const KeptByBudget& kept, const Judgement& alone,
                            QueueIndex leaf) const {
   Protector by{kept.until, kept.why, true};
   const auto branches = tree_.Diverge(rights_.claimant().leaf, leaf);
-  if (state_.preemptions.may_delete(now_) ||
+  if (state_.budget_watch.may_delete(now_) ||
       !queues::BudgetsGiveWay(tree_, alone.right, branches ? branches->b : leaf))
     return by;
   by.why += ", and Muster may not delete pods";
-  by.until = state_.preemptions.may_delete_from();
+  by.until = state_.budget_watch.may_delete_from();
   return by;
 }
 

@@ -210,6 +210,15 @@ bool MayEvictByQueues(const EngineState& state, const Gang& gang, const std::set
   return judged.within_limits;
 }
 
+bool MayEvictByQueues(const EngineState& state, const Gang& gang, const Gang& of,
+                      const Member& member) {
+  if (member.held() == nullptr) return false;
+  const Holding holding = HoldingOf(state, of, {&member}, false);
+  queues::Rights rights = RightsOf(state, gang);
+  SetRanks(state, gang, holding.leaf, rights);
+  return rights.JudgeAlone(holding).right != Right::kNone;
+}
+
 std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang& gang,
                                            const std::set<PodUid>& victims) {
   const queues::Tree& tree = state.queue_book.tree();
@@ -219,8 +228,8 @@ std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang&
     const Judgement& judgement = judged.judgements[i];
     RightOverGang& right = rights[judged.gangs[i]];
     right.words = judged.holdings[i].leaves ? "it leaves anyway" : Describe(tree, judgement);
-    right.over_budgets = !judged.holdings[i].leaves &&
-                         queues::BudgetsGiveWay(tree, judgement.right, judgement.b);
+    right.over_budgets =
+        !judged.holdings[i].leaves && queues::BudgetsGiveWay(tree, judgement.right, judgement.b);
   }
   return rights;
 }
@@ -228,7 +237,7 @@ std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang&
 std::set<PodUid> OverBudgets(const EngineState& state, const Gang& gang,
                              const std::set<PodUid>& victims, cluster::Time now) {
   std::set<PodUid> over;
-  if (!state.queue_book.on() || !state.preemptions.may_delete(now)) return over;
+  if (!state.queue_book.on() || !state.budget_watch.may_delete(now)) return over;
   const std::map<GangId, RightOverGang> rights = RightsOver(state, gang, victims);
   for (const PodUid& uid : victims) {
     const Gang* of = state.members.GangOf(uid);

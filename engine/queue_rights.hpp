@@ -28,6 +28,10 @@ void SetRanks(const EngineState& state, const Gang& claimant, queues::QueueIndex
 bool MayEvictByQueues(const EngineState& state, const Gang& gang,
                       const std::set<cluster::PodUid>& victims);
 
+// The same of one that leaves already, as if it did not.
+bool MayEvictByQueues(const EngineState& state, const Gang& gang, const Gang& of,
+                      const Member& member);
+
 // By which right each gang of them goes.
 struct RightOverGang {
   std::string words;          // for people

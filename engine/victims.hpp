@@ -60,6 +60,8 @@ struct Victims {
   std::set<cluster::PodUid> pods;
   // Of these the ones that go although budgets do not let them: as of when they were asked to go.
   std::set<cluster::PodUid> over_budgets;
+  // Of these the ones that somebody else has deleted, and that are given too long for it.
+  std::set<cluster::PodUid> cut_short;
   std::string gangs;  // theirs, for people
   cluster::Time asked_at;
   bool asked = false;    // evictions were asked for: all members are nominated

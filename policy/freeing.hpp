@@ -7,8 +7,9 @@
 //    the order of the candidates, none that is not in the way. Only candidates that hold something
 //    there, and what has to go before them, are asked.
 // 2. Ordered: those that can be freed first, then by how many pods violate PodDisruptionBudgets, by
-//    the highest tier of what is lost, by the time of GPUs that is lost (R6), by the number of owners that lose something, by the GPUs that these
-//    lose, by the members without room, then by DomainId, which is by name.
+//    the highest tier of what is lost, by the time of GPUs that is lost (R6), by the number of
+//    owners that lose something, by the GPUs that these lose, by the members without room, then by
+//    DomainId, which is by name.
 // 3. Costs up to some thirty plans for each domain: at most kMostDomains are looked at, those that
 //    lack the fewest slots.
 #pragma once

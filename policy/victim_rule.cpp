@@ -17,7 +17,8 @@ bool SmallerLoss(const Loss& a, const Loss& b) {
 
 LossTier TierOf(const Loss& loss) {
   const Holder& holder = loss.holder;
-  return {!loss.leaves, loss.violates, !loss.broken, loss.whole, loss.straddles, holder.priority, holder.may_end};
+  return {!loss.leaves,   loss.violates,   !loss.broken,  loss.whole,
+          loss.straddles, holder.priority, holder.may_end};
 }
 
 bool LowerPriority::MayEvict(const Preemptor& preemptor, const Holder& holder) const {

@@ -52,9 +52,10 @@ struct Loss {
 };
 
 // R6, of what the queues let a gang have: pods that leave anyway, the fewest violations of
-// PodDisruptionBudgets, what is left of gangs that pods which leave leave without their minimum, surplus, gangs that leave their queue its guarantee, the lowest
-// priority (people expect that, though R6 does not say it), gangs that an eviction costs only time,
-// the smallest loss, the gang that started last. A strict weak order.
+// PodDisruptionBudgets, what is left of gangs that pods which leave leave without their minimum,
+// surplus, gangs that leave their queue its guarantee, the lowest priority (people expect that,
+// though R6 does not say it), gangs that an eviction costs only time, the smallest loss, the gang
+// that started last. A strict weak order.
 bool SmallerLoss(const Loss& a, const Loss& b);
 
 // What SmallerLoss asks before what is lost of work: any loss of a higher tier is worse than all of
@@ -78,9 +79,9 @@ class VictimRule {
 };
 
 // Strictly lower priority. Pods that leave anyway take precedence, then the fewest violations of
-// PodDisruptionBudgets, then what is left of gangs that the former leave without their minimum, then the lowest priority; of one priority gangs that an
-// eviction costs only time before those that it may end, then the smallest loss of GPU-hours, then
-// the gang that started last.
+// PodDisruptionBudgets, then what is left of gangs that the former leave without their minimum,
+// then the lowest priority; of one priority gangs that an eviction costs only time before those
+// that it may end, then the smallest loss of GPU-hours, then the gang that started last.
 class LowerPriority final : public VictimRule {
  public:
   bool MayEvict(const Preemptor& preemptor, const Holder& holder) const override;

@@ -105,8 +105,8 @@ class ApiServer {
   cluster::Status EvictPod(Actor actor, const engine::PodRef& pod,
                            const cluster::ObjectKey& whose = {},
                            std::optional<cluster::Duration> grace = {});
-  // A PodDisruptionBudget of a PodGroup's pods: so many may be evicted from now on. Pods that do not
-  // run or are being deleted are not held to it.
+  // A PodDisruptionBudget of a PodGroup's pods: so many may be evicted from now on. Pods that do
+  // not run or are being deleted are not held to it.
   void SetBudget(const cluster::ObjectKey& group, int64_t allowed);
   // The first of these that their budgets do not let go beside those before it; null: all may go.
   const engine::EvictPod* OverBudget(const std::vector<engine::EvictPod>& evictions) const;

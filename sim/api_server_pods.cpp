@@ -156,12 +156,14 @@ Status ApiServer::Impl::Terminate(PodPtr& slot, Duration grace) {
     Remove(PodPtr(slot));
     return Ok{};
   }
-  const cluster::Time at = loop.now() + grace;
+  const cluster::Time from = pod.deleting ? slot->deleted_at.value_or(loop.now()) : loop.now();
+  const cluster::Time at = from + grace;
   // A second deletion can bring the end nearer, never move it away.
   if (pod.deleting && slot->delete_at && *slot->delete_at <= at) return Ok{};
   auto next = std::make_shared<PodRecord>(*slot);
   next->pod.deleting = true;
   next->pod.leaves_by = at;
+  next->deleted_at = from;
   next->delete_at = at;
   Store(slot, std::move(next));
   return Ok{};

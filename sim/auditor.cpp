@@ -156,6 +156,8 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
   const engine::Options options = muster_->scheduler().options();
+  if (pod.over_budget && !queue_audit_.MayViolate(pod, options.queues))
+    Find(what + "its PodDisruptionBudget does not let it go");
   const bool moves = options.lost_member == engine::LostMember::kMoveSegment ||
                      options.lost_member == engine::LostMember::kMoveGang;
   if (MayBeTakenBack(pod) || owner_audit_.MayBeTakenBack(pod, moves)) return;

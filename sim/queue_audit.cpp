@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "queues/resource.hpp"
+#include "queues/tree.hpp"
 
 namespace muster::sim {
 
@@ -128,6 +129,41 @@ bool QueueAudit::Beyond(const std::string& queue, const std::vector<QueueSpec>& 
   }
   for (const auto& [at, pod] : gone_) add(pod->pod);
   return used > GuaranteeOf(*known, {Resource::Kind::kGpu}).value();
+}
+
+bool QueueAudit::MayViolate(const PodRecord& victim, const std::vector<QueueSpec>& queues) const {
+  using queues::Budgets;
+  if (queues.empty()) return false;
+  const queues::Tree tree(queues);
+  std::set<std::string> claimants;
+  for (const PodPtr& pod : api_.Pods()) {
+    const cluster::ObjectKey gang{pod->pod.key.ns, pod->pod.pod_group};
+    if (gang == victim.evicted_for || pod->pod.key == victim.evicted_for)
+      claimants.insert(NameOf(pod->pod));
+  }
+  const auto over = [&](queues::QueueIndex holder, queues::QueueIndex claimant) {
+    const auto branches = tree.Diverge(claimant, holder);
+    const queues::QueueIndex b = branches ? branches->b : holder;
+    const queues::PreemptionSpec& says = tree.at(b).preemption;
+    const bool by_share = says.budgets_fair_share == Budgets::kPrefer &&
+                          tree.at(claimant).preemption.reclaim == queues::Reclaim::kFairShare;
+    if (!branches) return by_share || says.budgets_preempt == Budgets::kPrefer;
+    const queues::Vector& guarantee = tree.at(branches->a).guarantee;
+    const bool guaranteed =
+        std::any_of(guarantee.begin(), guarantee.end(), [](int64_t amount) { return amount > 0; });
+    return by_share || (guaranteed && says.budgets_guarantee == Budgets::kPrefer);
+  };
+  // By its namespace, or gone meanwhile.
+  if (claimants.empty() || claimants.contains("")) return true;
+  for (const std::string& held_in : QueuesOf(victim.pod)) {
+    const auto holder = tree.Find(held_in);
+    if (!holder) return true;
+    for (const std::string& name : claimants) {
+      const auto claimant = tree.Find(name);
+      if (!claimant || over(*holder, *claimant)) return true;
+    }
+  }
+  return false;
 }
 
 bool QueueAudit::MayGo(const Pod& victim, const std::vector<QueueSpec>& queues, Time since) {

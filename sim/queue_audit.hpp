@@ -5,7 +5,8 @@
 //   within a queue (R4)   a pod of Muster's of higher priority waits there, or did a moment ago
 //   between queues (R5)   the victim's queue has more GPUs than it is guaranteed, or had a moment
 //                         ago
-//   never (R14)           its gang says that it is not preemptible, or a pod of it is protected
+//   over its budget       the policy says so of its queue, and of a guarantee that the other one
+//   has never (R14)           its gang says that it is not preemptible, or a pod of it is protected
 #pragma once
 
 #include <deque>
@@ -51,6 +52,9 @@ class QueueAudit {
   // R14: `pod` was bound; with it gangs of its queue that are not preemptible have more GPUs than
   // it is guaranteed.
   bool IsKeptBeyond(const cluster::Pod& pod, const std::vector<queues::QueueSpec>& queues) const;
+  // It was evicted although its budget did not let it go: the policy puts some right over its queue
+  // above budgets.
+  bool MayViolate(const PodRecord& victim, const std::vector<queues::QueueSpec>& queues) const;
   // `since`: what was then may still be what Muster went by.
   bool MayGo(const cluster::Pod& victim, const std::vector<queues::QueueSpec>& queues,
              cluster::Time since);

@@ -50,7 +50,8 @@ struct PodRecord {
   std::optional<cluster::Time> bound_at;
   std::optional<cluster::Time> running_at;
   std::optional<cluster::Time> finished_at;
-  std::optional<cluster::Time> delete_at;  // deletionTimestamp + grace
+  std::optional<cluster::Time> deleted_at;  // when it was asked for first
+  std::optional<cluster::Time> delete_at;   // deletionTimestamp: that, and its grace
   bool evicted_by_muster = false;
   cluster::ObjectKey evicted_for = {};  // then: the gang for which it was
   bool over_budget = false;             // then: its budget did not let it go

@@ -102,6 +102,22 @@ TEST_CASE("R6: the domain where less is lost in all is the cheapest to free, wha
   CHECK(domains[2].victims == std::vector<size_t>{4, 5});
 }
 
+TEST_CASE("the domain where fewer pods violate budgets is the cheapest to free",
+          "[policy][fabric][freeing]") {
+  Full world(2, 2);
+  world.Hold("a0x", 0);
+  world.Hold("a0y", 0);
+  world.Hold("a1x", 1);
+  world.Hold("a1y", 2);
+  world.candidates[0].violates = 2;
+  world.candidates[1].violates = 1;
+  world.candidates[1].gpu_time = 1'000;
+  const std::vector<DomainToFree> domains = world.For(2);
+  CHECK(world.names == Names{"a/a1", "a/a0"});
+  CHECK(domains[0].violates == 1);
+  CHECK(domains[1].violates == 2);
+}
+
 TEST_CASE("a domain whose candidates may not leave together is blocked",
           "[policy][fabric][freeing]") {
   class NotTheFirst final : public VictimSets {

@@ -74,6 +74,26 @@ inline void ABorrows(World& world) {
   world.Pass(cluster::Seconds(10));
 }
 
+// Two gangs of queue a run on half of the node each, and a budget does not let them go.
+inline void ABorrowsWithABudget(World& world) {
+  OneNode(world);
+  for (const char* name : {"one", "two"}) {
+    Asks(world, name, "a", 2);
+    world.Settle();
+    world.Bind(name);
+    world.Change(name, [&](cluster::Pod& pod) {
+      pod.phase = cluster::PodPhase::kRunning;
+      pod.running_since = world.now();
+    });
+  }
+  world.Pass(cluster::Seconds(10));
+  cluster::DisruptionBudget budget;
+  budget.uid = cluster::DisruptionBudgetUid("budget");
+  budget.key = {world.Pod("one").key.ns, "budget"};
+  budget.selector.emplace();  // every pod of the namespace
+  world.engine().Apply(budget, world.now());
+}
+
 // A gang whose pods say how long they run, and whether they have checkpoints.
 inline void AsksFor(World& world, const std::string& name, const std::string& queue, int gpus,
                     int64_t seconds, bool checkpoints = false, int32_t priority = 0) {

@@ -94,7 +94,7 @@ Status Script::Do(const std::string& line) {
   words >> verb;
   if (verb == "order") return Order(words);
   if (verb == "quota") return Quota(words);
-  if (verb == "budget") return Budget(words);
+  if (verb == "budget" || verb == "unheard-budget") return Budget(words, verb == "budget");
   if (verb == "pool") return Pool(words);
   if (verb == "kube-scheduler-refuses") return TurnDown(words);
   std::string first;
@@ -194,12 +194,13 @@ Status Script::Tell(const engine::Fact& fact) {
 }
 
 // No watch brings a budget that the embedded API server keeps: the script tells of it.
-Status Script::Budget(std::istringstream& words) {
+Status Script::Budget(std::istringstream& words, bool heard) {
   std::string gang;
   cluster::DisruptionBudget budget;
   if (!(words >> gang >> budget.disruptions_allowed)) return Wrong("expected budget GANG N");
   const cluster::ObjectKey key = KeyOf(gang);
   world().api().SetBudget(key, budget.disruptions_allowed);
+  if (!heard) return Ok{};
   budget.uid = cluster::DisruptionBudgetUid("budget-" + gang);
   budget.key = key;
   budget.resource_version = world().loop().now().milliseconds();  // newer than the one before

@@ -30,6 +30,7 @@
 //   unfenced POD NODE | fenced POD a leader before may still bind it there: it cannot be written
 //   quota NAME RESOURCE USED HARD  a ResourceQuota of namespace default: pods or gpu
 //   budget GANG N                  a PodDisruptionBudget of a gang lets N of its pods be evicted
+//   unheard-budget GANG N          the same, and Muster hears nothing of it
 //   order priority GANG N|reset    an operator's order; it shows what was and what is
 //   order hold|drain|resume QUEUE
 //   order reclaim QUEUE N [10m]    with how long the queue pauses
@@ -75,7 +76,7 @@ class Script {
   cluster::Status Unfence(const std::string& name, const std::string& node);
   cluster::Status Order(std::istringstream& words);
   cluster::Status Quota(std::istringstream& words);
-  cluster::Status Budget(std::istringstream& words);
+  cluster::Status Budget(std::istringstream& words, bool heard);
   cluster::Status TurnDown(std::istringstream& words);
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
@@ -94,7 +95,7 @@ class Script {
   std::shared_ptr<extender::FactReader> reader_;  // of the process that runs
   std::unique_ptr<sim::Cluster> world_;
   sim::AutoscalerOptions autoscaling_;
-  std::unique_ptr<sim::Autoscaler> autoscaler_;  // null before the first run
+  std::unique_ptr<sim::Autoscaler> autoscaler_;               // null before the first run
   std::map<std::string, cluster::DisruptionBudget> budgets_;  // told anew after a restart
   std::string shown_;
 };

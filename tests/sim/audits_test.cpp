@@ -156,5 +156,39 @@ TEST_CASE("nothing is kept for a gang that had its minRuntime, or for which nobo
   CHECK(free.Fault("other-0", "other", Seconds(10)).empty());
 }
 
+TEST_CASE("whose budget is violated must be of a queue whose budgets give way",
+          "[sim][audit][budgets]") {
+  EventLoop loop;
+  ApiServer api{loop, {}};
+  QueueAudit says{api};
+  QueueSpec research{.name = "research"};
+  research.guarantee.Set({queues::Resource::Kind::kGpu}, queues::Amount(8'000));
+  std::vector<QueueSpec> queues = {research, {.name = "guests"}, {.name = "others"}};
+  const auto pod = [&](const std::string& name, const std::string& queue) {
+    PodRecord record;
+    record.pod = MakePod(name).Gpus(1).Build();
+    record.pod.asked_queue = queue;
+    return record;
+  };
+  for (const char* queue : {"research", "guests", "others"})
+    REQUIRE(api.CreatePod(Actor::kUser, pod(std::string("of-") + queue, queue)).ok());
+  PodRecord victim = pod("victim", "guests");
+  const auto may = [&](const std::string& claimant) {
+    victim.evicted_for = {"default", "of-" + claimant};
+    return says.MayViolate(victim, queues);
+  };
+  CHECK(may("research"));
+  CHECK_FALSE(may("others"));  // it is guaranteed nothing
+  CHECK_FALSE(may("guests"));
+  queues[1].preemption.budgets_guarantee = queues::Budgets::kKeep;
+  CHECK_FALSE(may("research"));
+  queues[1].preemption.budgets_preempt = queues::Budgets::kPrefer;
+  CHECK(may("guests"));
+  queues[1].preemption.budgets_fair_share = queues::Budgets::kPrefer;
+  CHECK_FALSE(may("others"));
+  queues[2].preemption.reclaim = queues::Reclaim::kFairShare;
+  CHECK(may("others"));
+}
+
 }  // namespace
 }  // namespace muster::sim::testing

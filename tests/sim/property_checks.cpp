@@ -313,6 +313,7 @@ std::string World::Finish() {
   }
   for (const std::string& pod : turned_down_) cluster_->scheduler().TurnDownNoMore(pod);
   meddling_.reset();
+  LiftBudgets();
   CompleteStorage();
   Run(Seconds(2000));
   if (!Broken().empty()) return Broken();

@@ -166,6 +166,56 @@ void World::RestartMuster() {
   owners_->Start();
   cluster_->muster()->scheduler().Apply(orders, cluster_->loop().now());
   if (usage) cluster_->muster()->scheduler().Apply(*usage, cluster_->loop().now());
+  TellBudgets();
+}
+
+void World::PutInGroup(PodRecord& pod, const std::string& group) {
+  pod.pod.pod_group = group;
+  cluster::PodLabels::List labels(pod.pod.labels.list().begin(), pod.pod.labels.list().end());
+  std::erase_if(labels, [](const auto& label) { return label->first == kGangLabel; });
+  labels.push_back(std::make_shared<const cluster::PodLabel>(kGangLabel, group));
+  std::sort(labels.begin(), labels.end(),
+            [](const auto& a, const auto& b) { return a->first < b->first; });
+  pod.pod.labels = cluster::PodLabels(std::move(labels));
+}
+
+// Of one in four the engine hears nothing.
+void World::ChangeBudget(const Operation& operation) {
+  const PodGroupPtr group = PickGroup(operation.a);
+  if (group == nullptr) return;
+  const cluster::ObjectKey& key = group->group.key;
+  cluster::DisruptionBudget budget;
+  budget.disruptions_allowed = operation.b % 4;
+  cluster_->api().SetBudget(key, budget.disruptions_allowed);
+  const bool heard = operation.c % 4 != 0;
+  Tell("the budget of " + key.name + " allows " + std::to_string(budget.disruptions_allowed) +
+       (heard ? "" : ", which Muster does not hear"));
+  if (!heard) return;
+  budget.uid = cluster::DisruptionBudgetUid("budget-" + key.name);
+  budget.key = key;
+  budget.resource_version = ++made_;
+  budget.selector = {{kGangLabel, cluster::SelectorOperator::kIn, {key.name}}};
+  budgets_[key.name] = budget;
+  TellBudgets();
+}
+
+void World::TellBudgets() {
+  for (const auto& [gang, budget] : budgets_)
+    cluster_->muster()->scheduler().Apply(budget, cluster_->loop().now());
+  cluster_->muster()->Kick();
+}
+
+void World::LiftBudgets() {
+  constexpr int64_t kAllMayGo = 1'000;
+  for (const PodGroupPtr& group : cluster_->api().PodGroups())
+    cluster_->api().SetBudget(group->group.key, kAllMayGo);
+  for (const auto& [gang, budget] : budgets_) {
+    cluster_->api().SetBudget(budget.key, kAllMayGo);
+    cluster_->muster()->scheduler().Apply(engine::DisruptionBudgetRemoved{budget.uid},
+                                          cluster_->loop().now());
+  }
+  budgets_.clear();
+  cluster_->muster()->Kick();
 }
 
 // Between a plan and its commit, once: the API server's objects change, and Muster hears of it at

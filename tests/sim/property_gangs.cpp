@@ -103,7 +103,7 @@ void World::CreateGang(const Operation& operation) {
   }
   for (int64_t i = 0; i < members; ++i) {
     PodRecord pod = NewPod(solo ? name : name + "-" + std::to_string(i), operation.c % 1000);
-    if (!solo) pod.pod.pod_group = name;
+    if (!solo) PutInGroup(pod, name);
     if (!solo) pod.pod.role = i % 2 == 0 ? "even" : "odd";
     const Duration late(operation.b % 3 == 0 ? static_cast<int64_t>(operation.b % 4000) * i : 0);
     cluster_->loop().Post(cluster_->loop().now() + late, [&api, pod = std::move(pod)] {
@@ -118,7 +118,7 @@ void World::CreateJob(const Operation& operation) {
   job.parallelism = job.completions = 1 + operation.a % 5;
   job.backoff_limit = operation.b % 4;
   job.pod = NewPod("template", operation.c % 1000);
-  job.pod.pod.pod_group = job.key.name;
+  PutInGroup(job.pod, job.key.name);
   // Lost pods of a Job come back, so members are replaced in their domain, and moved.
   cluster::PodGroup group = MakePodGroup(job.key.name).MinMember(job.completions);
   group.topology = TermsOf(operation, job.completions);
@@ -142,7 +142,7 @@ void World::CreateOddGang(const Operation& operation) {
       Actor::kUser, MakePodGroup(name).MinMember(3).TimeoutSeconds(doomed ? 2'147'483'647 : 0)));
   for (int i = 0; i < 3; ++i) {
     PodRecord pod = NewPod(name + "-" + std::to_string(i), operation.c % 1000);
-    pod.pod.pod_group = name;
+    PutInGroup(pod, name);
     if (i == 2 || foreign) {
       cluster::PodSpec spec = *pod.pod.spec;
       spec.scheduler_name = doomed ? kNobody : kOther;
@@ -219,7 +219,7 @@ void World::CreateClaim() {
   static_cast<void>(api.CreatePodGroup(Actor::kUser, MakePodGroup(name).MinMember(2)));
   for (int i = 0; i < 2; ++i) {
     PodRecord pod = LongPod(name + "-" + std::to_string(i), 1, 5);
-    pod.pod.pod_group = name;
+    PutInGroup(pod, name);
     static_cast<void>(api.CreatePod(Actor::kUser, std::move(pod)));
   }
   Run(Seconds(20));
@@ -262,7 +262,7 @@ void World::FailGang(const engine::GangView& gang, const Operation& operation) {
     cluster::PodSpec spec = *pod->pod.spec;
     spec.requests = next.pod.spec->requests;  // its owner's template is not resized
     next.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
-    next.pod.pod_group = name;
+    PutInGroup(next, name);
     next.pod.role = pod->pod.role;
     next.pod.asked_queue = pod->pod.asked_queue;
     next.pod.preemptible = pod->pod.preemptible;

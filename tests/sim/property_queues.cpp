@@ -17,6 +17,9 @@ queues::PreemptionSpec SomePreemption(Random& random) {
   if (random.Chance(300)) says.max_evicted_ratio = static_cast<int64_t>(random.Below(4));
   if (random.Chance(300)) says.on_evicted = queues::OnEvicted::kFail;
   if (random.Chance(300)) says.restart_window = static_cast<int64_t>(random.Below(200'000));
+  for (queues::Budgets* budgets :
+       {&says.budgets_preempt, &says.budgets_guarantee, &says.budgets_fair_share})
+    *budgets = static_cast<queues::Budgets>(random.Below(3));
   return says;
 }
 

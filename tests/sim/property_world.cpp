@@ -117,8 +117,8 @@ T Pick(const std::vector<T>& from, uint32_t pick) {
 std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
-  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5, 22,
-                                         8,  6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6, 6, 4};
+  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3, 5, 22, 8,
+                                         6,  5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3, 6, 6, 6, 4, 4};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -198,7 +198,7 @@ void World::Remove(const Operation& operation) {
   static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), grace));
   if (!again) return;
   PodRecord fresh = NewPod(pod->pod.key.name, operation.b % 1000);
-  fresh.pod.pod_group = pod->pod.pod_group;
+  if (!pod->pod.pod_group.empty()) PutInGroup(fresh, pod->pod.pod_group);
   fresh.pod.role = pod->pod.role;
   fresh.job_uid = pod->job_uid;
   fresh.pod.owner_uid = pod->pod.owner_uid;
@@ -422,6 +422,9 @@ std::string World::Do(const Operation& operation) {
       case Happening::kForeignGang:
       case Happening::kDoomedGang:
         CreateOddGang(operation);
+        break;
+      case Happening::kBudget:
+        ChangeBudget(operation);
         break;
       case Happening::kCollect:
         Collect(operation);

@@ -23,6 +23,8 @@ namespace muster::sim::testing {
 inline constexpr const char* kNobody = "nobody";
 inline constexpr const char* kOther = "other";  // Muster has no part in these
 
+inline constexpr const char* kGangLabel = "gang";  // by which budgets select
+
 inline engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
 
 enum class Happening {
@@ -60,8 +62,9 @@ enum class Happening {
   kResize,       // a pod that runs gets other CPU and memory in place
   kOwnedJob,     // a Job without a PodGroup: its pods are in the gang that it says, if any
   kOwnerReads,   // reads of such Jobs fail, are refused, or are served again
+  kBudget,       // a PodDisruptionBudget of a gang, of which Muster may hear late
 };
-inline constexpr int kHappenings = 34;
+inline constexpr int kHappenings = 35;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -90,6 +93,10 @@ class World {
 
  private:
   PodRecord NewPod(const std::string& name, uint32_t kind);
+  static void PutInGroup(PodRecord& pod, const std::string& group);
+  void ChangeBudget(const Operation& operation);
+  void TellBudgets();
+  void LiftBudgets();
   static void AddConditions(muster::testing::PodBuilder& pod, uint32_t kind);
   void AddClaim(PodRecord& record, uint32_t kind) const;
   std::vector<engine::Fact> StorageFacts() const;
@@ -165,9 +172,10 @@ class World {
   std::set<std::string> changed_;      // gangs that lost a pod, or have another minimum
   std::set<std::string> turned_down_;  // pods, by kube-scheduler
   std::set<cluster::PodUid> started_owned_;
-  bool storage_ = false;               // there are claims and volumes
-  std::vector<OtherRecord> stored_;    // those
-  std::optional<Operation> meddling_;  // while the next plan is made
+  std::map<std::string, cluster::DisruptionBudget> budgets_;  // that Muster knows, by gang
+  bool storage_ = false;                                      // there are claims and volumes
+  std::vector<OtherRecord> stored_;                           // those
+  std::optional<Operation> meddling_;                         // while the next plan is made
   int64_t told_ = 0;
   std::function<void(const std::string&)> tell_;
 };
