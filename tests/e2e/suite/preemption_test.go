@@ -147,8 +147,8 @@ func TestNobodyIsEvictedWhomADisruptionBudgetProtects(t *testing.T) {
 			}
 			urgent := e.gang("urgent", 2, 8, objects.WithPriorityClass(urgentClass))
 			e.add(urgent)
-			e.eventually(30*time.Second, "the gang has given up", func() error {
-				if why := e.why(urgent); !strings.Contains(why, "NotEnoughGpus") {
+			e.eventually(30*time.Second, "the gang says what keeps it waiting", func() error {
+				if why := e.why(urgent); !strings.Contains(why, "DisruptionBudget") {
 					return errorf("%s", why)
 				}
 				return nil

@@ -93,7 +93,7 @@ func TestAReclaimThatMusterDiedInTheMiddleOfGoesOnWithTheSameGang(t *testing.T) 
 
 // One budget over the pods of two gangs: one of them may go, and both may not.
 func TestABudgetThatTwoGangsOfAQueueShareLetsOneOfThemGo(t *testing.T) {
-	e := withTeams(t)
+	e := withBudgetsKept(t)
 	shared := objects.Labelled("e2e.muster.dev/budget", "shared")
 	first := e.teamGang("first", "guests", 2, 4, shared)
 	second := e.teamGang("second", "guests", 2, 4, shared)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/e2e/objects"
@@ -112,8 +113,64 @@ func TestWithinATeamPriorityDecidesAndBetweenTeamsItDoesNot(t *testing.T) {
 	e.runsOn(3*time.Second, other)
 }
 
-func TestABudgetKeepsAnotherTeamsGangFromBeingReclaimed(t *testing.T) {
+// withBudgetsKept is withTeams where budgets of guests are kept whoever takes back a guarantee.
+func withBudgetsKept(t *testing.T) *env {
+	t.Helper()
+	e := in(t, mustered(t, worldOptions{}))
+	e.definePriorities()
+	e.setTeams(`queues:
+- {name: research, guarantee: {gpu: 8}}
+- {name: prod, guarantee: {gpu: 8}}
+- {name: guests, preemption: {budgets: {guarantee: keep}}}
+`)
+	e.addGPUNodes(2)
+	return e
+}
+
+// A tenant with a budget that lets nobody go gives back what another team is guaranteed: the eviction API refuses, so the pods
+// are deleted, marked as disrupted. A gang without a budget goes first.
+func TestABudgetDoesNotBeatAGuarantee(t *testing.T) {
 	e := withTeams(t)
+	plain := e.teamGang("plain", "guests", 1, 8)
+	e.add(plain)
+	e.whole(30*time.Second, plain)
+	time.Sleep(2 * time.Second) // what is lost counts in seconds: the next one would go first
+	guest := e.teamGang("guest", "guests", 2, 4, objects.Lingering)
+	e.add(guest)
+	e.whole(30*time.Second, guest)
+	e.protect(guest, "keep", 2)
+	first := e.teamGang("first", "research", 1, 8)
+	e.add(first)
+	e.whole(60*time.Second, first)
+	e.runsOn(5*time.Second, guest)
+	second := e.teamGang("second", "prod", 1, 8)
+	e.add(second)
+	e.eventually(60*time.Second, "the pods with a budget are deleted, and marked", func() error {
+		pods, err := e.pods(guest)
+		if err == nil && len(pods) != 2 {
+			err = errorf("%d are there", len(pods))
+		}
+		for _, pod := range pods {
+			marked := false
+			for _, condition := range pod.Status.Conditions {
+				marked = marked || condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue &&
+					condition.Reason == corev1.PodReasonPreemptionByScheduler
+			}
+			if pod.DeletionTimestamp == nil || !marked {
+				return errorf("%s: %v, %v", pod.Name, pod.DeletionTimestamp, pod.Status.Conditions)
+			}
+		}
+		return err
+	})
+	e.told(e.ns, "GangPreempted", "in spite of PodDisruptionBudget "+e.ns+"/keep, which allows 0 disruptions")
+	for i := range 2 {
+		e.must(e.letGo(guest.Pod(i).Name))
+	}
+	e.whole(60*time.Second, second)
+}
+
+func TestABudgetKeepsAnotherTeamsGangFromBeingReclaimed(t *testing.T) {
+	e := withBudgetsKept(t)
 	guest := e.teamGang("guest", "guests", 2, 8)
 	e.add(guest)
 	e.whole(30*time.Second, guest)
@@ -121,6 +178,9 @@ func TestABudgetKeepsAnotherTeamsGangFromBeingReclaimed(t *testing.T) {
 	mine := e.teamGang("mine", "research", 1, 8)
 	e.add(mine)
 	e.waitsFor(mine, "DisruptionBudget")
+	if why := e.why(mine); !strings.Contains(why, "kept by PodDisruptionBudget "+e.ns+"/keep, which allows 1 disruption") {
+		t.Errorf("it says %s", why)
+	}
 	e.runsOn(8*time.Second, guest)
 	e.must(e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Delete(e.ctx, "keep", metav1.DeleteOptions{}))
 	e.whole(60*time.Second, mine)
