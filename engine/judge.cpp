@@ -484,7 +484,7 @@ Verdict GangJudge::Preempting() {
                             around_.stale_resources.empty() && !victims.under_way;
   std::string gangs = victims.gangs;
   // Longer than Muster gives them, and perhaps a moment.
-  if (victims.until > *gang_.plan->deadline + kLate + kLate)
+  if (victims.asked && victims.until > *gang_.plan->deadline + kLate + kLate)
     gangs += "; their pods were given until " + ClockText(victims.until);
   return Final(GangState::kPreempting,
                Because(ReasonCode::kVictimsLeaving, victims.gone, victims.need, std::move(gangs)));

@@ -74,17 +74,23 @@ inline void ABorrows(World& world) {
   world.Pass(cluster::Seconds(10));
 }
 
-// The same, and a budget does not let it go.
+// Two gangs of queue a run on half of the node each, and a budget does not let them go.
 inline void ABorrowsWithABudget(World& world) {
-  ABorrows(world);
-  world.Change("borrower", [&](cluster::Pod& pod) {
-    pod.phase = cluster::PodPhase::kRunning;
-    pod.running_since = world.now();
-  });
+  OneNode(world);
+  for (const char* name : {"one", "two"}) {
+    Asks(world, name, "a", 2);
+    world.Settle();
+    world.Bind(name);
+    world.Change(name, [&](cluster::Pod& pod) {
+      pod.phase = cluster::PodPhase::kRunning;
+      pod.running_since = world.now();
+    });
+  }
+  world.Pass(cluster::Seconds(10));
   cluster::DisruptionBudget budget;
   budget.uid = cluster::DisruptionBudgetUid("budget");
-  budget.key = {world.Pod("borrower").key.ns, "budget"};
-  budget.selector.emplace();
+  budget.key = {world.Pod("one").key.ns, "budget"};
+  budget.selector.emplace();  // every pod of the namespace
   world.engine().Apply(budget, world.now());
 }
 

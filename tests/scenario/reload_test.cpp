@@ -284,10 +284,10 @@ const Story kStories[] = {
      "1h", "1s", ABorrows, [](World& world) { Wants(world, "b", 0); }},
     {"queues[].preemption.budgets.preempt",
      "queues: [{name: a, preemption: {budgets: {preempt: @}}}]", "keep", "prefer",
-     ABorrowsWithABudget, [](World& world) { Wants(world, "a", 1); }},
+     ABorrowsWithABudget, [](World& world) { Wants(world, "a", 1, 2); }},
     {"queues[].preemption.budgets.guarantee",
      "queues: [{name: a, preemption: {budgets: {guarantee: @}}}, {name: b, guarantee: {gpu: 4}}]",
-     "keep", "prefer", ABorrowsWithABudget, [](World& world) { Wants(world, "b", 0); }},
+     "keep", "prefer", ABorrowsWithABudget, [](World& world) { Wants(world, "b", 0, 2); }},
     {"queues[].preemption.budgets.fairShare",
      "queues: [{name: a, preemption: {budgets: {fairShare: @}}}, {name: b, preemption: {reclaim: "
      "fair-share}}]",
