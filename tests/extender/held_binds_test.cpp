@@ -81,6 +81,7 @@ class World {
  private:
   static http::ServerOptions FewThreads(http::ServerOptions options) {
     options.workers = kThreads;
+    options.max_streams = 2 * kHeld;
     return options;
   }
   void CarryOut(const engine::Action& action) {

@@ -110,8 +110,8 @@ TEST_CASE("the domain where fewer pods violate budgets is the cheapest to free",
   world.Hold("a1x", 1);
   world.Hold("a1y", 2);
   world.candidates[0].violates = 2;
-  world.candidates[1].violates = 1;
-  world.candidates[1].gpu_time = 1'000;
+  world.candidates[2].violates = 1;
+  world.candidates[2].gpu_time = 1'000;
   const std::vector<DomainToFree> domains = world.For(2);
   CHECK(world.names == Names{"a/a1", "a/a0"});
   CHECK(domains[0].violates == 1);
