@@ -71,7 +71,7 @@ class OwnerTable {
   // It may have changed; so may the pod, if others are owned by it.
   void Refresh(const OwnerKey& key, cluster::Time now);
   void RefreshPod(const cluster::PodUid& pod, cluster::Time now);
-  size_t CountPods(const OwnerKey& key) const;  // that need it
+  size_t CountPods(const OwnerKey& key) const;                           // that need it
   std::shared_ptr<const OwnerFields> Wanted(const OwnerKey& key) const;  // of it; null: nothing
   size_t size() const { return owners_.size(); }
   // What is to be read by now, and to be answered by Learn; nothing: that waits for others'

@@ -78,11 +78,10 @@ TEST_CASE("who is spared is named, with why", "[engine][preemption][queues]") {
   known.shielded.gangs = 2;
   known.shielded.why = "gang default/a: it runs for less than minRuntime";
   known.refused.push_back({{{"default", "b"}, false}, "it is within the guarantee of queue y"});
-  CHECK(
-      engine::WhyNotEnough(known) ==
-      Words{
-          "2 gangs are protected for now, the first: gang default/a: it runs for less than minRuntime",
-          "gang default/b: it is within the guarantee of queue y"});
+  CHECK(engine::WhyNotEnough(known) ==
+        Words{"2 gangs are protected for now, the first: gang default/a: it runs for less than "
+              "minRuntime",
+              "gang default/b: it is within the guarantee of queue y"});
 }
 
 }  // namespace
