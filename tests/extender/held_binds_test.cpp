@@ -80,6 +80,7 @@ class World {
 
  private:
   static http::ServerOptions FewThreads(http::ServerOptions options) {
+    options.max_streams = 1'024;  // as on kube-scheduler's port
     options.workers = kThreads;
     options.max_streams = 2 * kHeld;
     return options;
