@@ -82,7 +82,6 @@ class World {
   static http::ServerOptions FewThreads(http::ServerOptions options) {
     options.max_streams = 1'024;  // as on kube-scheduler's port
     options.workers = kThreads;
-    options.max_streams = 2 * kHeld;
     return options;
   }
   void CarryOut(const engine::Action& action) {
