@@ -149,7 +149,7 @@ std::string NewField(unsigned number, std::string_view name, std::string_view va
   return Number(0x40, 6, number) + (number == 0 ? Text(name) : std::string()) + Text(value);
 }
 
-FloodProcess::FloodProcess(std::function<FloodSockets(std::uint16_t port)> flood) {
+FloodProcess::FloodProcess(const std::function<FloodSockets(std::uint16_t port)>& flood) {
   std::array<int, 2> there{};
   std::array<int, 2> back{};
   if (::pipe(there.data()) != 0 || ::pipe(back.data()) != 0) return;

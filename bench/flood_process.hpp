@@ -56,13 +56,15 @@ inline constexpr std::string_view kNewestField = "\xbe";  // number 62
 class FloodProcess {
  public:
   // Starts the process, which waits for Begin: before this one has further threads.
-  explicit FloodProcess(std::function<FloodSockets(std::uint16_t port)> flood);
+  explicit FloodProcess(const std::function<FloodSockets(std::uint16_t port)>& flood);
   ~FloodProcess() { End(); }
   FloodProcess(FloodProcess&& from) noexcept
       : child_(std::exchange(from.child_, -1)),
         to_child_(from.to_child_),
         from_child_(from.from_child_) {}
   FloodProcess& operator=(FloodProcess&&) = delete;
+  FloodProcess(const FloodProcess&) = delete;
+  FloodProcess& operator=(const FloodProcess&) = delete;
 
   // Returns when all is sent and the connections stand open; false when that did not come about.
   bool Begin(std::uint16_t port);

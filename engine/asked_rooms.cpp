@@ -123,6 +123,7 @@ RoomsLook LookAtRooms(EngineState& state, Time now) {
   std::stable_sort(keeping.begin(), keeping.end(),
                    [](const auto* a, const auto* b) { return a->since < b->since; });
   std::vector<RoomsLook::Kept> rooms;
+  rooms.reserve(keeping.size());
   for (const NodeRequest* request : keeping)
     rooms.push_back({request->ask.key, request->room, request->look});
   return {state.cluster.TakeSnapshot(), state.cluster.growth(), std::move(rooms)};
