@@ -108,6 +108,7 @@ class ApiServer {
   // A PodDisruptionBudget of a PodGroup's pods: so many may be evicted from now on. Pods that do
   // not run or are being deleted are not held to it.
   void SetBudget(const cluster::ObjectKey& group, int64_t allowed);
+  bool HasBudget(const cluster::ObjectKey& group) const;
   // The first of these that their budgets do not let go beside those before it; null: all may go.
   const engine::EvictPod* OverBudget(const std::vector<engine::EvictPod>& evictions) const;
 

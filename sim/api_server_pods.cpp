@@ -217,6 +217,10 @@ void ApiServer::SetBudget(const cluster::ObjectKey& group, int64_t allowed) {
   impl_->store.budgets[group] = allowed;
 }
 
+bool ApiServer::HasBudget(const cluster::ObjectKey& group) const {
+  return impl_->store.budgets.contains(group);
+}
+
 const engine::EvictPod* ApiServer::OverBudget(
     const std::vector<engine::EvictPod>& evictions) const {
   ByKey<int64_t> left = impl_->store.budgets;

@@ -284,6 +284,7 @@ cluster::Duration Auditor::Impl::PartialLimit(Time since) const {
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
   if (doubted_.contains(gang)) return;
+  if (api_.HasBudget(gang)) return;  // it may keep what is left of it
   if (muster_ != nullptr) {
     const engine::Options options = muster_->scheduler().options();
     const bool waits =

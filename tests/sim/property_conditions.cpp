@@ -207,8 +207,10 @@ void World::TellBudgets() {
 
 void World::LiftBudgets() {
   constexpr int64_t kAllMayGo = 1'000;
-  for (const PodGroupPtr& group : cluster_->api().PodGroups())
-    cluster_->api().SetBudget(group->group.key, kAllMayGo);
+  for (const PodGroupPtr& group : cluster_->api().PodGroups()) {
+    if (cluster_->api().HasBudget(group->group.key))
+      cluster_->api().SetBudget(group->group.key, kAllMayGo);
+  }
   for (const auto& [gang, budget] : budgets_) {
     cluster_->api().SetBudget(budget.key, kAllMayGo);
     cluster_->muster()->scheduler().Apply(engine::DisruptionBudgetRemoved{budget.uid},
