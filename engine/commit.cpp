@@ -37,6 +37,16 @@ bool GoesBackToWait(EngineState& state, Gang& gang, const PlanJob& job, const Pl
   return StartsWhole(gang) && !never && WaitForEvidence(state, gang, now);
 }
 
+// `reason`: why not now.
+void LearnWhetherEver(EngineState& state, const PlanJob& job, const PlanResult& result,
+                      const Reason& reason) {
+  if (job.empty == nullptr) return;
+  const EverFits::Verdict verdict = {result.never_fits ? NeverFits(reason) : Reason{},
+                                     result.fits_in};
+  state.ever_fits.Learn(job.request.key, job.basis, verdict);
+  if (job.closed == nullptr) state.ever_fits.Learn(OfAnyQueue(job.request.key), job.basis, verdict);
+}
+
 void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result,
             Time now) {
   // Only elastic members, or lost ones of which some are not there: room is not all that lacks.
@@ -77,13 +87,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     if (!keeper.empty()) reason = Because(ReasonCode::kReserved, 0, 0, std::move(keeper));
     if (const Booking* first = FirstOf(state, job.kept_off)) state.bookings.TurnedAway(first->gang);
   }
-  if (job.empty != nullptr) {
-    const EverFits::Verdict verdict = {result.never_fits ? NeverFits(reason) : Reason{},
-                                       result.fits_in};
-    state.ever_fits.Learn(job.request.key, job.basis, verdict);
-    if (job.closed == nullptr)
-      state.ever_fits.Learn(OfAnyQueue(job.request.key), job.basis, verdict);
-  }
+  LearnWhetherEver(state, job, result, reason);
   const Reason* impossible = whole ? state.ever_fits.Never(job.request.key) : nullptr;
   const bool never = impossible != nullptr;
   if (never) reason = *impossible;
