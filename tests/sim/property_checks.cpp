@@ -107,7 +107,9 @@ std::string World::CheckRebuild() {
     if (gang.members.empty()) continue;  // how it ended, who comes later cannot see
     // Its record went with its PodGroup: which pods are of an earlier run, say. Who is bound is
     // seen.
-    const bool unrecorded = !gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr;
+    // Or somebody else wrote it.
+    const bool unrecorded = Doubted(gang.id.key.name) ||
+                            (!gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr);
     // A single pod has no record that says that it was evicted and is not to start again.
     const bool evicted = gang.id.solo && known->reason.code == engine::ReasonCode::kEvicted;
     // It forgets pauses too: for whoever paused, those that leave already make way there.
