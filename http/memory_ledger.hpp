@@ -59,11 +59,12 @@ class MemoryLedger {
   std::size_t sweep_at_ MUSTER_GUARDED_BY(mu_) = 64;
 };
 
-// Move-only.
 class MemoryLedger::Kept {
  public:
   Kept() = default;  // takes nothing
   ~Kept() { Release(); }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
   Kept(Kept&& from) noexcept
       : address_(std::move(from.address_)), bytes_(std::exchange(from.bytes_, 0)) {}
   Kept& operator=(Kept&& from) noexcept {

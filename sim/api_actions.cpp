@@ -89,7 +89,7 @@ Status Write(ApiServer& api, const engine::EndHamiTurn& action) {
   return api.Unannotate(Actor::kMuster, action.pod, cluster::kHamiBindTimeAnnotation);
 }
 Status Write(ApiServer& api, const engine::EvictPod& action) {
-  const Status evicted = api.EvictPod(Actor::kMuster, action.pod, action.gang, action.grace);
+  Status evicted = api.EvictPod(Actor::kMuster, action.pod, action.gang, action.grace);
   const bool refused = !evicted.ok() && evicted.error().code == Code::kConflict;
   if (!refused || !action.over_budgets) return evicted;
   return api.DeletePod(Actor::kMuster, action.pod, action.grace, action.gang);
