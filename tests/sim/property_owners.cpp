@@ -73,7 +73,7 @@ std::string JobText(const JobRecord& job, uint32_t kind) {
   std::string annotations;
   if (kind % 8 == 0) annotations = R"(,"annotations":{"muster.dev/gang":"false"})";
   std::string large;  // as most of etcd takes
-  if (kind % 64 == 12) {
+  if (kind % 1024 == 12) {
     large = R"(,"template":{"spec":{"containers":[{"name":"c","env":[{"name":"A","value":")" +
             std::string(1'000'000, 'x') + R"("}]}]}})";
   }
