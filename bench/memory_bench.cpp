@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bench/resident.hpp"
 #include "cluster/check.hpp"
 #include "cluster/cluster_state.hpp"
 
@@ -30,15 +30,6 @@ constexpr int kPodsPerNode = 20;
 constexpr int kGpus = 8;
 constexpr int64_t kGoalMegabytes = 300;
 constexpr int64_t kBytesPerMegabyte = 1'000'000;
-
-int64_t ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  int64_t total = 0;
-  int64_t resident = 0;
-  statm >> total >> resident;
-  constexpr int64_t kPage = 4096;
-  return resident * kPage;
-}
 
 // Processor time, so that a busy machine does not matter.
 class Stopwatch {

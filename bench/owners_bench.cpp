@@ -1,15 +1,12 @@
 // What do owners of pods cost? Bytes for each, while 300 Jobs of 1.35 MB have a pod that waits; and
 // the time of other namespaces' Filter calls, while the 5,000 gated pods of a JobSet of 1,024 roles
 // are listed, its owners are read, and are read again with changes. An API server is played.
-#include <malloc.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <deque>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +17,7 @@
 #include <vector>
 
 #include "bench/engine_thread.hpp"
+#include "bench/resident.hpp"
 #include "cluster/check.hpp"
 #include "cluster/mutex.hpp"
 #include "config/grouping_file.hpp"
@@ -35,16 +33,6 @@ using std::chrono::milliseconds;
 constexpr int64_t kGoalBytes = 64 << 10;  // of an owner
 constexpr double kGoalFilter = 20;        // milliseconds, p99
 constexpr std::chrono::minutes kPatience{5};
-
-int64_t ResidentBytes() {
-  malloc_trim(0);
-  std::ifstream statm("/proc/self/statm");
-  int64_t total = 0;
-  int64_t resident = 0;
-  statm >> total >> resident;
-  constexpr int64_t kPage = 4096;
-  return resident * kPage;
-}
 
 // Objects by path, and watches on which events can be sent.
 class PlayedServer : public kube::ApiCaller {
@@ -286,10 +274,10 @@ void MeasureMemory(int jobs, size_t bytes) {
     stage.server.Serve(JobPath(ns, name), [=] { return JobOf(ns, name, "", 8, bytes); });
   }
   stage.server.List("/api/v1/pods", std::move(pods));
-  const int64_t before = ResidentBytes();
+  const int64_t before = UsedBytes();
   stage.Start();
   stage.AwaitSynced();
-  const int64_t each = (ResidentBytes() - before) / jobs;
+  const int64_t each = (UsedBytes() - before) / jobs;
   std::printf("%d Jobs of %zu bytes, each with a pod\n", jobs, bytes);
   std::printf("goal %s: %ld bytes resident for each, at most %ld\n",
               each <= kGoalBytes ? "met" : "missed", static_cast<long>(each),

@@ -1,13 +1,10 @@
 // What do the claims, volumes and CSINodes of a large cluster cost in memory, of which no pod of a
 // gang names one yet? 20,000 claims with their volumes and 5,000 CSINodes are listed by the readers
 // of kube/ and told to an engine, as in a process that leads.
-#include <malloc.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/resident.hpp"
 #include "cluster/check.hpp"
 #include "cluster/mutex.hpp"
 #include "engine/scheduler.hpp"
@@ -27,16 +25,6 @@ namespace {
 
 constexpr int kGoalMegabytes = 20;
 constexpr int64_t kBytesPerMegabyte = 1'000'000;
-
-int64_t ResidentBytes() {
-  malloc_trim(0);
-  std::ifstream statm("/proc/self/statm");
-  int64_t total = 0;
-  int64_t resident = 0;
-  statm >> total >> resident;
-  constexpr int64_t kPage = 4096;
-  return resident * kPage;
-}
 
 std::string Uid(int number) {
   char text[40];
@@ -147,7 +135,7 @@ int Run(int claims) {
   PlayedServer server(claims);
   engine::Scheduler engine{engine::Options()};
   cluster::Mutex mu;
-  const int64_t before = ResidentBytes();
+  const int64_t before = UsedBytes();
   std::vector<std::unique_ptr<kube::Reflector>> readers;
   std::vector<std::thread> threads;
   for (const kube::StorageKindNames& names : kube::StorageKinds()) {
@@ -171,7 +159,7 @@ int Run(int claims) {
   };
   while (!synced()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   engine.Apply(engine::StorageReadable{true}, cluster::Time(1));
-  const int64_t bytes = ResidentBytes() - before;
+  const int64_t bytes = UsedBytes() - before;
   for (const auto& reader : readers) reader->Stop();
   for (std::thread& thread : threads) thread.join();
   const int64_t megabytes = bytes / kBytesPerMegabyte;

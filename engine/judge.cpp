@@ -1,9 +1,9 @@
 #include "engine/judge.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "engine/booking_rules.hpp"
 #include "engine/defect.hpp"
 #include "engine/durations.hpp"
 #include "engine/minimum.hpp"
@@ -34,19 +34,6 @@ bool AllMoved(const Gang& gang, const Course& course) {
            return member != gang.members.end() && CountsAsBound(member->second) &&
                   !member->second.pod->ending();
          });
-}
-
-// "2026-11-29 23:50 UTC"
-std::string ClockText(Time time) {
-  const std::chrono::sys_time<std::chrono::milliseconds> at{
-      std::chrono::milliseconds(time.milliseconds())};
-  const auto day = std::chrono::floor<std::chrono::days>(at);
-  const std::chrono::year_month_day date(day);
-  const auto minutes = std::chrono::floor<std::chrono::minutes>(at - day).count();
-  const auto two = [](int64_t number) { return (number < 10 ? "0" : "") + std::to_string(number); };
-  return std::to_string(static_cast<int>(date.year())) + "-" +
-         two(static_cast<unsigned>(date.month())) + "-" + two(static_cast<unsigned>(date.day())) +
-         " " + two(minutes / 60) + ":" + two(minutes % 60) + " UTC";
 }
 
 class GangJudge {
@@ -485,7 +472,7 @@ Verdict GangJudge::Preempting() {
   std::string gangs = victims.gangs;
   // Longer than Muster gives them, and perhaps a moment.
   if (victims.asked && victims.until > *gang_.plan->deadline + kLate + kLate)
-    gangs += "; their pods were given until " + ClockText(victims.until);
+    gangs += "; their pods were given until " + ShowTime(victims.until);
   return Final(GangState::kPreempting,
                Because(ReasonCode::kVictimsLeaving, victims.gone, victims.need, std::move(gangs)));
 }
