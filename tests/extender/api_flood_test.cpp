@@ -53,9 +53,9 @@ void CheckServed(PageServer& page) {
 }
 
 TEST_CASE("callers of pages that take long keep nobody else out", "[access][flood]") {
-  PageServer page;
   std::latch go_on(1);
   std::atomic<int> asked = 0;
+  PageServer page;
   page.metrics = [&] {
     ++asked;
     go_on.wait();
@@ -71,9 +71,9 @@ TEST_CASE("callers of pages that take long keep nobody else out", "[access][floo
 }
 
 TEST_CASE("callers with tokens that nobody has keep nobody else out", "[access][flood]") {
-  PageServer page;
   std::latch go_on(1);
   std::atomic<int> asked = 0;
+  PageServer page;
   page.api.On(kube::Method::kPost, "/apis/authentication.k8s.io/v1/tokenreviews",
               [&](const kube::ApiRequest& request) {
                 if (PageServer::Member(request.body, "token").starts_with("noise")) {

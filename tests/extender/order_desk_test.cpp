@@ -119,9 +119,9 @@ TEST_CASE("whom the cluster's RBAC lets do it gives orders with a bearer token",
 
 TEST_CASE("who sends many orders keeps nobody else's out", "[orders]") {
   constexpr int kMany = 80;
+  std::latch go_on(1);
   Desk desk;
   desk.Allows(true);
-  std::latch go_on(1);
   desk.api.On(Method::kPost, kOrderDeskTokens, [&](const kube::ApiRequest& request) {
     if (request.body.find("noise-") != std::string::npos) go_on.wait();
     return kube::Reply(201, R"({"status": {"authenticated": true, "audiences": ["muster.dev"], )"
