@@ -35,7 +35,9 @@ bool MemoryLedger::Kept::Set(std::size_t bytes) {
     All& all = *address_->all;
     const std::size_t of_address = address_->bytes.fetch_add(more) + more;
     const std::size_t of_all = all.bytes.fetch_add(more) + more;
-    if (of_all > all.limit || of_address > all.limit - of_all) {
+    const std::size_t room = all.limit - std::min(all.limit, of_all);
+    const std::size_t left_over = bytes > kLarge ? room / 16 : 0;
+    if (of_all > all.limit || of_address > room - left_over) {
       address_->bytes -= more;
       all.bytes -= more;
       return false;

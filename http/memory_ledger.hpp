@@ -5,6 +5,8 @@
 //
 // So one address can have half of the limit, two a third each, n of them 1/(n+1): whoever comes new
 // finds as much as each of the others has. (The dynamic threshold of switches that share a buffer.)
+// What is large leaves a sixteenth of that to what is small: an address that fills its part with
+// bodies can still ask for /healthz.
 //
 //   MemoryLedger calls(128 * kMiB);
 //   MemoryLedger::Kept kept = calls.Of("10.0.0.7");
@@ -30,6 +32,8 @@ namespace muster::http {
 class MemoryLedger {
  public:
   class Kept;
+  // One call that keeps more than so many bytes is large.
+  static constexpr std::size_t kLarge = 16 * 1024;
 
   explicit MemoryLedger(std::size_t limit) : all_(std::make_shared<All>(limit)) {}
 

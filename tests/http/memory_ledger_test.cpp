@@ -39,6 +39,21 @@ TEST_CASE("one address has at most half, and each further one finds room", "[htt
   CHECK(ledger.TakePeak() == 800);
 }
 
+TEST_CASE("what is large leaves room for what is small", "[http][memory]") {
+  constexpr std::size_t kKiB = 1024;
+  MemoryLedger ledger(1'024 * kKiB);  // one address has 512 KiB of it
+  Kept body = ledger.Of("10.0.0.1");
+  // 15/16 of what the others leave: 1024 - 496 = 528, of which 495.
+  CHECK_FALSE(body.Set(496 * kKiB));
+  REQUIRE(body.Set(495 * kKiB));
+  std::vector<Kept> probes;
+  for (int i = 0; i < 17; ++i) {
+    probes.push_back(ledger.Of("10.0.0.1"));
+    CHECK(probes.back().Set(kKiB));
+  }
+  CHECK_FALSE(ledger.Of("10.0.0.1").Set(kKiB));
+}
+
 TEST_CASE("what is kept is given back once, by whoever has it last", "[http][memory]") {
   auto ledger = std::make_unique<MemoryLedger>(1'000);
   Kept whole = ledger->Of("a");
