@@ -331,13 +331,14 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
   if (!moves || early || gang.course.repairing || gang.tally.planned + gang.tally.going > 0 ||
       request.required.empty() || !gang.past.has_run() || !AllThere(state, gang))
     return job;
-  for (const auto& [uid, rank] : RanksOfLive(gang)) {
-    const Member& member = gang.members.at(uid);
-    if (!member.ours || !member.holds()) continue;
+  const Ranks ranks = RanksOfLive(gang);
+  for (const auto& [uid, member] : gang.members) {
+    const auto rank = ranks.find(&member);
+    if (rank == ranks.end() || !member.ours || !member.holds()) continue;
     if (!MayGo(state, member)) return {};  // the gang cannot be taken apart now
     Movable movable{DemandOf(state, request.terms, member, now), member.held()->placement};
     movable.demand.preferred = {};
-    movable.demand.rank = rank;
+    movable.demand.rank = rank->second;
     job.members.push_back(std::move(movable));
   }
   job.topology = TopologyOf(state, gang);

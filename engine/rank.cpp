@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <numeric>
-#include <set>
+#include <string>
 #include <utility>
 
 namespace muster::engine {
@@ -44,12 +43,14 @@ std::pair<int32_t, int32_t> IndexOf(const Member& member) {
 
 // A pod and its replacement have the same index.
 bool Numbered(const std::vector<const Member*>& members, const std::vector<uint32_t>& series) {
-  std::set<std::pair<int32_t, int32_t>> taken;
-  return std::all_of(series.begin(), series.end(), [&](uint32_t i) {
+  std::vector<std::pair<int32_t, int32_t>> taken;
+  for (const uint32_t i : series) {
     const Member& member = *members[i];
     if (member.pod->index == cluster::Pod::kNoIndex) return false;
-    return member.pod->terminal() || member.leaving() || taken.insert(IndexOf(member)).second;
-  });
+    if (!member.pod->terminal() && !member.leaving()) taken.push_back(IndexOf(member));
+  }
+  std::sort(taken.begin(), taken.end());
+  return std::adjacent_find(taken.begin(), taken.end()) == taken.end();
 }
 
 // `order` is by name. In each numbered series the lowest index gets the first of its places.
@@ -59,8 +60,12 @@ void OrderByIndex(const std::vector<const Member*>& members, std::vector<uint32_
   });
   if (!any) return;
   std::map<Series, std::vector<size_t>> places;  // in `order`, rising
-  for (size_t place = 0; place < order.size(); ++place)
-    places[SeriesOf(*members[order[place]])].push_back(place);
+  auto last = places.end();  // names that follow each other are of one series as a rule
+  for (size_t place = 0; place < order.size(); ++place) {
+    const Series series = SeriesOf(*members[order[place]]);
+    if (last == places.end() || last->first != series) last = places.try_emplace(series).first;
+    last->second.push_back(place);
+  }
   for (const auto& [series, its] : places) {
     std::vector<uint32_t> pods;
     for (const size_t place : its) pods.push_back(order[place]);
@@ -74,48 +79,56 @@ void OrderByIndex(const std::vector<const Member*>& members, std::vector<uint32_
 
 }  // namespace
 
-int CompareNatural(std::string_view a, std::string_view b) {
-  const std::string_view whole_a = a;
-  const std::string_view whole_b = b;
-  while (!a.empty() && !b.empty()) {
-    if (IsDigit(a.front()) && IsDigit(b.front())) {
-      const std::string_view one = TakeNumber(a);
-      const std::string_view other = TakeNumber(b);
-      if (one.size() != other.size()) return one.size() < other.size() ? -1 : 1;
-      if (const int order = one.compare(other); order != 0) return order;
+std::string NaturalKey(std::string_view name) {
+  std::string key;
+  key.reserve(2 * name.size() + 8);
+  for (std::string_view rest = name; !rest.empty();) {
+    key += rest.front();
+    if (!IsDigit(rest.front())) {
+      rest.remove_prefix(1);
       continue;
     }
-    if (a.front() != b.front()) return a.front() < b.front() ? -1 : 1;
-    a.remove_prefix(1);
-    b.remove_prefix(1);
+    const std::string_view number = TakeNumber(rest);
+    key.back() = '0';  // whatever is no digit is before all of them or after all
+    key += static_cast<char>(number.size() >> 8U);
+    key += static_cast<char>(number.size() & 0xFFU);
+    key += number;
   }
-  if (a.empty() != b.empty()) return a.empty() ? -1 : 1;
-  return whole_a.compare(whole_b);  // "01" and "1" are different names
+  key += '\0';
+  key += name;  // "01" and "1" are different names
+  return key;
 }
 
 std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members) {
-  std::vector<uint32_t> order(members.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    const int names = CompareNatural(members[a]->key.name, members[b]->key.name);
-    return names != 0 ? names < 0 : members[a]->uid < members[b]->uid;
+  std::vector<std::pair<std::string, uint32_t>> named;
+  named.reserve(members.size());
+  for (const Member* member : members)
+    named.emplace_back(NaturalKey(member->key.name), static_cast<uint32_t>(named.size()));
+  std::sort(named.begin(), named.end(), [&](const auto& a, const auto& b) {
+    const int names = a.first.compare(b.first);
+    return names != 0 ? names < 0 : members[a.second]->uid < members[b.second]->uid;
   });
+  std::vector<uint32_t> order;
+  order.reserve(named.size());
+  for (const auto& [key, at] : named) order.push_back(at);
   OrderByIndex(members, order);
   std::vector<uint32_t> ranks(members.size());
   for (uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
   return ranks;
 }
 
-std::map<cluster::PodUid, uint32_t> RanksOfLive(const Gang& gang) {
+Ranks RanksOfLive(const Gang& gang) {
   std::vector<const Member*> live;
+  live.reserve(gang.members.size());
   for (const auto& [uid, member] : gang.members) {
     if (!member.pod->terminal() && !member.leaving() && !member.malformed())
       live.push_back(&member);
   }
   const std::vector<uint32_t> ranks = RanksOf(live);
-  std::map<cluster::PodUid, uint32_t> by_pod;
-  for (size_t i = 0; i < live.size(); ++i) by_pod.emplace(live[i]->uid, ranks[i]);
-  return by_pod;
+  Ranks of_live;
+  of_live.reserve(live.size());
+  for (size_t i = 0; i < live.size(); ++i) of_live.emplace(live[i], ranks[i]);
+  return of_live;
 }
 
 }  // namespace muster::engine

@@ -3,18 +3,19 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/gang.hpp"
 
 namespace muster::engine {
 
-// Below 0, 0 or above 0: `a` before, equal to or after `b`, where runs of digits compare as
-// numbers: "worker-9" comes before "worker-10". Controllers put the completion index, and that of
-// the Job in a JobSet, into the names of pods in that way.
-int CompareNatural(std::string_view a, std::string_view b);
+// Bytes that order as names do whose runs of digits compare as numbers: "worker-9" comes before
+// "worker-10". Controllers put the completion index, and that of the Job in a JobSet, into the
+// names of pods in that way. Each run is written after its length, and the whole name at the end.
+std::string NaturalKey(std::string_view name);
 
 // By position among `members`: its rank, from 0. By name; the pods of one role and one owner divide
 // the places of their names by their index (cluster::Pod::index), if each of them has one and no
@@ -22,6 +23,7 @@ int CompareNatural(std::string_view a, std::string_view b);
 // one owner, and the Job's index comes first.
 std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members);
 // The same of the gang's members that are well-formed and stay, wherever they are.
-std::map<cluster::PodUid, uint32_t> RanksOfLive(const Gang& gang);
+using Ranks = std::unordered_map<const Member*, uint32_t>;
+Ranks RanksOfLive(const Gang& gang);
 
 }  // namespace muster::engine

@@ -22,10 +22,21 @@ using cluster::Time;
 
 namespace {
 
-bool Older(const Member* a, const Member* b) {
-  return std::tie(a->pod->created, a->pod->job_index, a->key.name, a->uid) <
-         std::tie(b->pod->created, b->pod->job_index, b->key.name, b->uid);
-}
+// A member, and what tells first whether it is older than others.
+struct Aged {
+  explicit Aged(const Member* the_member)
+      : created(the_member->pod->created),
+        job_index(the_member->pod->job_index),
+        member(the_member) {}
+  bool operator<(const Aged& other) const {
+    return std::tie(created, job_index, member->key.name, member->uid) <
+           std::tie(other.created, other.job_index, other.member->key.name, other.member->uid);
+  }
+
+  Time created;
+  int32_t job_index;
+  const Member* member;
+};
 
 template <typename T>
 void SortUnique(std::vector<T>& values) {
@@ -45,14 +56,15 @@ std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang&
                                            const std::vector<Member*>& but) {
   std::vector<policy::PlacedMember> placed;
   const bool ranked = !TopologyOf(state, gang).none() && gang.tally.bound + gang.tally.planned > 0;
-  const auto ranks = ranked ? RanksOfLive(gang) : std::map<cluster::PodUid, uint32_t>();
+  const Ranks ranks = ranked ? RanksOfLive(gang) : Ranks();
   for (const auto& [uid, member] : gang.members) {
     if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
     const NodeIndex node = member.leaving() ? NodeIndex() : NodeOf(state, member);
     if (!node.valid()) continue;
     placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
     placed.back().unit = terms.UnitOf(member.pod->role);
-    if (const auto rank = ranks.find(uid); rank != ranks.end()) placed.back().rank = rank->second;
+    if (const auto rank = ranks.find(&member); rank != ranks.end())
+      placed.back().rank = rank->second;
     const cluster::Allocation* held = member.held();
     if (held != nullptr && held->placement.node == node)
       placed.back().gpus = cluster::WholeGpusOf(held->placement);
@@ -79,8 +91,12 @@ std::vector<std::vector<NodeIndex>> OthersOf(const EngineState& state, const Gan
 
 // One that says something, where its PodGroup does not: those that say nothing go by the others.
 const Pod& Speaker(const Gang& gang) {
+  const cluster::PodSpec* silent = nullptr;  // most members have the same
   for (const auto& [uid, member] : gang.members) {
-    if (!member.pod->spec->topology.none() && !member.pod->terminal()) return *member.pod;
+    const cluster::PodSpec* spec = member.pod->spec.get();
+    if (spec == silent) continue;
+    if (!spec->topology.none() && !member.pod->terminal()) return *member.pod;
+    if (spec->topology.none()) silent = spec;
   }
   return *gang.members.begin()->second.pod;
 }
@@ -211,12 +227,15 @@ const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& g
 }
 
 std::vector<const Member*> OpenMembers(const Gang& gang) {
-  std::vector<const Member*> open;
+  std::vector<Aged> aged;
   for (const auto& [uid, member] : gang.members) {
     if (!IsThere(member, Counting::kPlanned) && IsThere(member, Counting::kReady))
-      open.push_back(&member);
+      aged.emplace_back(&member);
   }
-  std::sort(open.begin(), open.end(), Older);
+  std::sort(aged.begin(), aged.end());
+  std::vector<const Member*> open;
+  open.reserve(aged.size());
+  for (const Aged& one : aged) open.push_back(one.member);
   return open;
 }
 
@@ -235,12 +254,12 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   const cluster::Headcount there =
       CountMembers(gang, !gang.minimum.roles.empty(),
                    [](const Member& member) { return IsThere(member, Counting::kPlanned); });
-  const std::map<cluster::PodUid, uint32_t> ranks = RanksOfLive(gang);
+  const Ranks ranks = RanksOfLive(gang);
   NodesRefused refused(state, gang);
   const auto demand_of = [&](size_t i) {
     policy::Demand demand = DemandOf(state, request.terms, *open[i], now);
     refused.KeepOff(demand);
-    demand.rank = ranks.at(open[i]->uid);
+    demand.rank = ranks.at(open[i]);
     return demand;
   };
   std::vector<bool> required(open.size(), false);

@@ -20,7 +20,7 @@ TEST_CASE("numbers in names of pods order as numbers", "[engine][rank]") {
   for (size_t i = 0; i < ordered.size(); ++i) {
     for (size_t j = 0; j < ordered.size(); ++j) {
       INFO(ordered[i] << " and " << ordered[j]);
-      const int order = CompareNatural(ordered[i], ordered[j]);
+      const int order = NaturalKey(ordered[i]).compare(NaturalKey(ordered[j]));
       CHECK((order < 0) == (i < j));
       CHECK((order == 0) == (i == j));
     }
@@ -29,9 +29,12 @@ TEST_CASE("numbers in names of pods order as numbers", "[engine][rank]") {
 
 TEST_CASE("numbers of any length are compared", "[engine][rank]") {
   const std::string large(30, '9');
-  CHECK(CompareNatural("p" + large, "p1" + std::string(30, '0')) < 0);
-  CHECK(CompareNatural("p", "p0") < 0);
-  CHECK(CompareNatural("", "") == 0);
+  CHECK(NaturalKey("p" + large) < NaturalKey("p1" + std::string(30, '0')));
+  CHECK(NaturalKey("p" + std::string(300, '9')) < NaturalKey("p1" + std::string(300, '0')));
+  CHECK(NaturalKey("p") < NaturalKey("p0"));
+  CHECK(NaturalKey("p-") < NaturalKey("p0"));
+  CHECK(NaturalKey("p0") < NaturalKey("pa"));
+  CHECK(NaturalKey("") == NaturalKey(""));
 }
 
 // Who is the first, the second, …: the names of these pods in the order of their ranks.
