@@ -1,7 +1,8 @@
 #include "engine/defect.hpp"
 
-#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "policy/fabric_wish.hpp"
@@ -18,7 +19,7 @@ Reason DefectOf(const cluster::PodGroup& group, const Options& options) {
                    std::to_string(options.max_members));
   }
   int64_t of_roles = 0;
-  std::set<std::string> names;
+  std::unordered_set<std::string_view> names;
   for (const cluster::RoleMinimum& role : group.roles) {
     if (role.min_member < 0) return invalid("role " + role.name + " has a negative minimum");
     if (!names.insert(role.name).second) return invalid("two roles are named " + role.name);

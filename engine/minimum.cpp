@@ -1,9 +1,8 @@
 #include "engine/minimum.hpp"
 
+#include <iterator>
 #include <map>
-#include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace muster::engine {
@@ -36,47 +35,50 @@ Headcount HeadcountOf(int64_t members, const std::vector<cluster::RoleMinimum>& 
   return heads;
 }
 
-// By role. A gang may have 5,000 members of 1,024 roles, and this is asked several times whenever
-// it is judged.
-using RoleCounts = std::unordered_map<std::string_view, int64_t>;
-RoleCounts CountRoles(const Gang& gang, Counting counting, int64_t& members) {
-  RoleCounts of_role;
-  for (const auto& [uid, member] : gang.members) {
-    if (!IsThere(member, counting)) continue;
-    ++members;
-    ++of_role[member.pod->role];
-  }
-  return of_role;
+int64_t ThereOf(const RoleTally& role, Counting counting) {
+  int64_t count = role.bound;
+  if (counting == Counting::kPlanned) count += role.planned;
+  if (counting >= Counting::kReady) count += role.pending;
+  if (counting == Counting::kPresent) count += role.others;
+  return count;
 }
 
-// Roles are counted where the minimum names some.
+// From what was counted already: this is asked several times whenever a gang is judged. Roles are
+// counted where the minimum names some.
 Headcount There(const Gang& gang, Counting counting) {
-  if (!gang.minimum.roles.empty()) {
-    Headcount have;
-    for (const auto& [role, count] : CountRoles(gang, counting, have.members))
-      have.roles.emplace(role, count);
-    return have;
-  }
+  const bool by_role = !gang.minimum.roles.empty();
   if (counting == Counting::kArrived) {
-    return CountMembers(gang, false,
+    return CountMembers(gang, by_role,
                         [&](const Member& member) { return IsThere(member, counting); });
   }
-  // The same from what was counted already: this is asked several times whenever a gang is judged.
-  const Tally& tally = gang.tally;
-  Headcount have{tally.bound + tally.succeeded, {}};
-  if (counting == Counting::kPlanned) have.members += tally.planned;
-  if (counting >= Counting::kReady) have.members += tally.pending;
-  if (counting == Counting::kPresent)
-    have.members +=
-        tally.pausing + tally.gated_by_others + tally.awaits_volumes + tally.others_pending;
+  Headcount have;
+  for (const auto& [role, tally] : gang.tally.roles) {
+    const int64_t count = ThereOf(tally, counting);
+    have.members += count;
+    if (by_role && count > 0) have.roles.emplace_hint(have.roles.end(), role, count);
+  }
   return have;
 }
 
 }  // namespace
 
+Headcount HeadcountOf(int64_t members, const std::unordered_map<std::string_view, int64_t>& roles) {
+  std::vector<std::pair<std::string_view, int64_t>> ordered(roles.begin(), roles.end());
+  std::sort(ordered.begin(), ordered.end());
+  Headcount heads{members, {}};
+  for (const auto& [role, count] : ordered)
+    heads.roles.emplace_hint(heads.roles.end(), role, count);
+  return heads;
+}
+
 Headcount DeclaredMinimum(const cluster::PodGroup* group) {
   if (group == nullptr) return {1, {}};
   return HeadcountOf(group->min_member, group->roles);
+}
+
+int64_t MinMember(const cluster::PodGroup* group, bool first) {
+  if (group == nullptr) return 1;
+  return first && group->starts_with > 0 ? group->starts_with : group->min_member;
 }
 
 Headcount FirstMinimum(const cluster::PodGroup* group) {
@@ -126,14 +128,14 @@ Headcount Plus(Headcount a, const Headcount& b) {
   return a;
 }
 
-Headcount Minus(const Headcount& a, const Headcount& b) {
-  Headcount rest{std::max<int64_t>(0, a.members - b.members), {}};
+Headcount Minus(Headcount a, const Headcount& b) {
+  a.members = std::max<int64_t>(0, a.members - b.members);
   InOrder of_b(b);
-  for (const auto& [role, count] : a.roles) {
-    const int64_t left = count - of_b.CountOf(role);
-    if (left > 0) rest.roles.emplace_hint(rest.roles.end(), role, left);
+  for (auto role = a.roles.begin(); role != a.roles.end();) {
+    role->second -= of_b.CountOf(role->first);
+    role = role->second > 0 ? std::next(role) : a.roles.erase(role);
   }
-  return rest;
+  return a;
 }
 
 int64_t Lack(const Headcount& minimum, const Headcount& heads) {
@@ -172,15 +174,7 @@ bool IsThere(const Member& member, Counting counting) {
 }
 
 int64_t Need(const Gang& gang, Counting counting) {
-  if (gang.minimum.roles.empty()) return Lack(gang.minimum, There(gang, counting));
-  int64_t members = 0;
-  const RoleCounts of_role = CountRoles(gang, counting, members);
-  int64_t of_roles = 0;
-  for (const auto& [role, count] : gang.minimum.roles) {
-    const auto found = of_role.find(role);
-    of_roles += std::max<int64_t>(0, count - (found == of_role.end() ? 0 : found->second));
-  }
-  return std::max({int64_t{0}, gang.minimum.members - members, of_roles});
+  return Lack(gang.minimum, There(gang, counting));
 }
 
 Headcount Lacking(const Gang& gang) { return Minus(gang.minimum, There(gang, Counting::kBound)); }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "cluster/gang_record.hpp"
@@ -21,6 +23,8 @@ namespace muster::engine {
 cluster::Headcount DeclaredMinimum(const cluster::PodGroup* group);
 // What it starts with: the same, but for PodGroup::starts_with.
 cluster::Headcount FirstMinimum(const cluster::PodGroup* group);
+// Of either, how many in all.
+int64_t MinMember(const cluster::PodGroup* group, bool first);
 // It began with those, and still lacks others that start together.
 bool Grows(const Gang& gang, const cluster::PodGroup* group);
 // It grows, and none of those others is bound yet: from then on those that lack are completed.
@@ -35,18 +39,21 @@ cluster::Headcount Lower(const cluster::Headcount& a, const cluster::Headcount& 
 cluster::Headcount Higher(cluster::Headcount a, const cluster::Headcount& b);
 cluster::Headcount Plus(cluster::Headcount a, const cluster::Headcount& b);
 // a - b, never below 0.
-cluster::Headcount Minus(const cluster::Headcount& a, const cluster::Headcount& b);
+cluster::Headcount Minus(cluster::Headcount a, const cluster::Headcount& b);
+cluster::Headcount HeadcountOf(int64_t members,
+                               const std::unordered_map<std::string_view, int64_t>& roles);
 
 // The members for which `counts` says yes, in all and, where `by_role`, by role.
 template <typename Counts>
 cluster::Headcount CountMembers(const Gang& gang, bool by_role, const Counts& counts) {
-  cluster::Headcount heads;
+  int64_t members = 0;
+  std::unordered_map<std::string_view, int64_t> roles;  // there may be a thousand
   for (const auto& [uid, member] : gang.members) {
     if (!counts(member)) continue;
-    ++heads.members;
-    if (by_role) ++heads.roles[member.pod->role];
+    ++members;
+    if (by_role) ++roles[member.pod->role];
   }
-  return heads;
+  return HeadcountOf(members, roles);
 }
 
 // How many pods `heads` lacks of `minimum`: role by role or in total, whichever is more.

@@ -177,10 +177,10 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
 }
 
 Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& declared) {
-  Headcount wanted = gang.past.Wanted(declared, Grows(gang, group));
+  const bool in_part = group != nullptr && group->starts_with > 0 && !gang.past.running_since();
   // Those that have ended are none of the first.
-  if (!gang.past.running_since())
-    wanted = Lower(FirstMinimum(group), gang.past.Wanted(DeclaredMinimum(group)));
+  Headcount wanted = in_part ? Lower(FirstMinimum(group), gang.past.Wanted(DeclaredMinimum(group)))
+                             : gang.past.Wanted(declared, Grows(gang, group));
   if (group == nullptr || group->ended == 0) return wanted;
   // Its owner counts more that have ended well than are here or were seen.
   const int64_t seen = gang.tally.succeeded + gang.past.ended().members;
@@ -189,8 +189,11 @@ Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& de
 
 void Remember(EngineState& state, Gang& gang, Time now) {
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
-  if (gang.tally.bound == 0) {
-    if (gang.tally.succeeded == 0) gang.past.MarkUnbound();
+  const Tally& tally = gang.tally;
+  if (tally.bound + tally.succeeded == 0) gang.past.MarkUnbound();
+  const bool has_past = gang.past.has_run() || gang.past.ended().members > 0 ||
+                        tally.succeeded + tally.failed + tally.of_earlier_run > 0;
+  if (tally.bound == 0 && has_past) {
     std::unordered_set<std::string_view> known;
     for (const auto& [uid, member] : gang.members) {
       if (member.pod->ending()) continue;

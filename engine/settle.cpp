@@ -175,8 +175,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   SettleMembers(state, gang);
   FollowRefusal(state, gang, now);
   Remember(state, gang, now);
-  gang.min_member =
-      (gang.past.running_since() ? DeclaredMinimum(group) : FirstMinimum(group)).members;
+  gang.min_member = MinMember(group, !gang.past.running_since());
   state.members.SetSpreadGroup(
       gang, gang.members.empty() ? std::string() : TopologyOf(state, gang).spread_group);
   ExpireProtection(state, gang, now);

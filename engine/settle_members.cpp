@@ -1,6 +1,11 @@
 #include "engine/settle_members.hpp"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "engine/engine_state.hpp"
 
@@ -21,10 +26,12 @@ void CountLeaving(const EngineState& state, const Member& member, Tally& tally) 
 }
 
 // Of a member that neither is bound nor has ended nor leaves.
-void CountWaiting(const Member& member, Tally& tally) {
+void CountWaiting(const Member& member, Tally& tally, RoleTally& role) {
   if (member.malformed()) {
     ++tally.malformed;
-  } else if (member.pod->gated_by_others()) {
+    return;
+  }
+  if (member.pod->gated_by_others()) {
     ++tally.gated_by_others;
   } else if (!member.ours) {
     ++tally.others_pending;
@@ -34,14 +41,29 @@ void CountWaiting(const Member& member, Tally& tally) {
     ++tally.pausing;
   } else {
     ++tally.pending;
+    ++role.pending;
     tally.planned += member.planned() ? 1 : 0;
+    role.planned += member.planned() ? 1 : 0;
+    return;
   }
+  ++role.others;
+}
+
+// A gang may have 5,000 members of 1,024 roles.
+using RoleTallies = std::unordered_map<std::string_view, RoleTally>;
+
+std::vector<std::pair<std::string, RoleTally>> ByName(const RoleTallies& tallies) {
+  std::vector<std::pair<std::string, RoleTally>> roles(tallies.begin(), tallies.end());
+  std::sort(roles.begin(), roles.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return roles;
 }
 
 }  // namespace
 
 void SettleMembers(EngineState& state, Gang& gang) {
   Tally tally;
+  RoleTallies roles;
   for (auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
     const bool makes_way = state.preemptions.PreemptorOf(uid) != nullptr;
@@ -51,9 +73,13 @@ void SettleMembers(EngineState& state, Gang& gang) {
     if (member.planned() && pod.node_name == member.plan->node) state.kubelet_picks.Count(member);
     if (pod.bound() || pod.ending() || member.malformed() || member.awaits_volumes())
       state.reservations.Settle(member);
-    if (member.from_earlier_run) continue;
+    if (member.from_earlier_run) {
+      ++tally.of_earlier_run;
+      continue;
+    }
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;
+      ++roles[pod.role].bound;
       gang.past.Joined(pod.owner_uid);
     } else if (pod.terminal()) {
       ++tally.failed;
@@ -61,16 +87,18 @@ void SettleMembers(EngineState& state, Gang& gang) {
       CountLeaving(state, member, tally);
     } else if (pod.bound()) {
       ++tally.bound;
+      ++roles[pod.role].bound;
       tally.bound_of_muster += member.ours ? 1 : 0;
       tally.staying += member.ours && !makes_way ? 1 : 0;
       gang.past.Joined(pod.owner_uid);
     } else {
-      CountWaiting(member, tally);
+      CountWaiting(member, tally, roles[pod.role]);
     }
   }
   if (tally.bound > gang.tally.bound) gang.course.broken_plans = 0;
-  gang.tally = tally;
-  state.reservations.CountNominated(gang, tally.planned);
+  tally.roles = ByName(roles);
+  gang.tally = std::move(tally);
+  state.reservations.CountNominated(gang, gang.tally.planned);
 }
 
 }  // namespace muster::engine
