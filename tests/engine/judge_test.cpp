@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "engine/booking_rules.hpp"
 #include "tests/engine/gang_world.hpp"
 
 namespace muster::engine {
@@ -218,6 +219,17 @@ TEST_CASE("a preempting gang waits for its victims, redeems what they leave, or 
     around.now = world.now + Seconds(600);
     REQUIRE(judge().step);
     CHECK(judge().step->protect_victims);
+  }
+  SECTION("they were given longer than the policy gives") {
+    victims.asked = true;
+    victims.until = world.now + Seconds(3600);
+    around.now = world.now + Seconds(600);
+    CHECK_FALSE(judge().step);
+    CHECK(judge().deadline == victims.until);
+    CHECK_THAT(judge().reason.detail, Catch::Contains("team/other; their pods were given until " +
+                                                      ShowTime(victims.until)));
+    victims.until = world.now + Seconds(601);
+    CHECK(judge().reason.detail == "team/other");
   }
   SECTION("they are gone") {
     victims.gone = 2;
