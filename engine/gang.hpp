@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +14,7 @@
 #include "engine/course.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/group_terms.hpp"
-#include "engine/member.hpp"
+#include "engine/member_map.hpp"
 #include "engine/owned.hpp"
 #include "engine/past.hpp"
 #include "engine/published.hpp"
@@ -66,7 +65,7 @@ enum class Memory {
 
 struct Gang {
   GangId id;
-  std::map<cluster::PodUid, Member> members;
+  MemberMap members;
   std::string group_uid;    // of the PodGroup (or pod) that `state` belongs to
   std::string attempts_of;  // as its PodGroup said, which may go with its last pod
   std::string owner;  // of its pods, which makes others in their place; empty: none, or an object
@@ -109,20 +108,25 @@ struct Gang {
   bool running() const { return state == GangState::kRunning; }
 };
 
+// As its PodGroup or the pod has it.
+inline int32_t SaidPriority(const Gang& gang, const Member& member) {
+  return gang.terms.priority.value_or(member.pod->spec->priority);
+}
+
 // R13: under the cap of its queue.
 inline int32_t CappedPriority(const Gang& gang, const Member& member) {
-  const int32_t said = gang.terms.priority.value_or(member.pod->spec->priority);
-  const int32_t own = gang.ordered_priority.value_or(said);
+  const int32_t own = gang.ordered_priority.value_or(SaidPriority(gang, member));
   return static_cast<int32_t>(std::min<int64_t>(own, gang.priority_cap));
 }
 
-// Of what Muster places of it: the lowest among the members that have not ended, under the cap of
-// its queue. INT32_MAX: there is none.
-inline int32_t PriorityOf(const Gang& gang) {
+// Of what Muster places of it: the lowest among the members that have not ended, as `of` has it.
+// INT32_MAX: there is none.
+inline int32_t PriorityOf(const Gang& gang,
+                          int32_t (*of)(const Gang&, const Member&) = CappedPriority) {
   int32_t lowest = INT32_MAX;
   for (const auto& [uid, member] : gang.members) {
     if (member.ours && !member.malformed() && !member.pod->terminal())
-      lowest = std::min(lowest, CappedPriority(gang, member));
+      lowest = std::min(lowest, of(gang, member));
   }
   return lowest;
 }

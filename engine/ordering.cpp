@@ -111,13 +111,6 @@ std::string PriorityText(int64_t priority, const std::string& by, int64_t cap) {
   return text;
 }
 
-// Of its pods, the lowest.
-int32_t OwnPriority(Gang gang) {
-  gang.ordered_priority.reset();
-  gang.priority_cap = INT64_MAX;
-  return PriorityOf(gang);
-}
-
 std::string QueueText(const QueueOrder* order) {
   if (order == nullptr) return ToString(QueueState::kOpen);
   std::string text = ToString(order->state);
@@ -152,7 +145,7 @@ struct Considering {
                        std::to_string(*order.priority),
                    ""};
     }
-    const int32_t own = OwnPriority(*gang);
+    const int32_t own = PriorityOf(*gang, SaidPriority);
     if (own == INT32_MAX) {
       return Error{Code::kConflict,
                    "gang " + order.gang.ToString() +
