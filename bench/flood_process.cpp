@@ -169,7 +169,7 @@ FloodProcess::FloodProcess(const std::function<FloodSockets(std::uint16_t port)>
   if (::read(there[0], &port, sizeof port) == sizeof port) {
     const FloodSockets held = flood(port);
     char done = 1;
-    if (::write(back[1], &done, 1) == 1) static_cast<void>(::read(there[0], &done, 1));
+    if (::write(back[1], &done, 1) != 1 || ::read(there[0], &done, 1) < 0) ::_exit(1);
   }
   ::_exit(0);
 }
