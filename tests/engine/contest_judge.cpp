@@ -118,7 +118,7 @@ int64_t ContestWorld::LeavingFor(const std::string& claimant, const Batch& batch
   return gpus;
 }
 
-// Invariant 2: each victim of the set that is evicted is lawful, whoever goes before it.
+// I2: each victim of the set that is evicted is lawful, whoever goes before it.
 void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
   const GangView gang = Gang(claimant);
   if (!gang.certificate)
@@ -203,7 +203,7 @@ void ContestWorld::JudgeProtection(const std::string& claimant, const std::strin
          " times within an hour, which is more often than its queue lets it be");
 }
 
-// Invariant 3, devices: what a gang is to have whose victims are leaving, nobody else gets.
+// I3, devices: what a gang is to have whose victims are leaving, nobody else gets.
 void ContestWorld::JudgeEarmarks(const engine::BindPod& bind) {
   const std::string& gang = Pod(bind.pod.key.name).pod_group;
   for (const GangView& other : engine().Gangs()) {
@@ -221,7 +221,7 @@ void ContestWorld::JudgeEarmarks(const engine::BindPod& bind) {
   }
 }
 
-// Invariant 3, quota: what runs and what is planned is within all limits together, when those have
+// I3, quota: what runs and what is planned is within all limits together, when those have
 // gone that are asked to. Lost members come back whatever others have taken of their queue.
 void ContestWorld::JudgeLimits() {
   std::set<QueueIndex> of_lost;
@@ -248,7 +248,7 @@ std::vector<std::string> ContestWorld::Waiting() const {
   return waiting;
 }
 
-// Invariant 1: whoever may have another one evicted goes before it while both wait.
+// I1: whoever may have another one evicted goes before it while both wait.
 void ContestWorld::JudgeOrder() {
   if (!finding_.empty()) return;
   std::vector<std::string> waiting = Waiting();

@@ -38,7 +38,7 @@ class ContestWorld : public Harness {
     int64_t claims = 0;                       // gangs for which others were evicted
     int64_t started = 0;                      // of these
     std::map<std::string, int64_t> given_up;  // of these, by what the gang says then
-    int64_t pairs = 0;                        // of gangs that wait, compared for invariant 1
+    int64_t pairs = 0;                        // of gangs that wait, compared for I1
     int64_t rights = 0;                       // of these, where one may evict the other
     int64_t left_waiting = 0;                 // looked at for their guarantee, at rest
   };

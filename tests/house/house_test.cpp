@@ -6,6 +6,7 @@
 #include "tests/house/document_rules.hpp"
 #include "tests/house/guard_rules.hpp"
 #include "tests/house/include_rules.hpp"
+#include "tests/house/rule_book.hpp"
 #include "tests/house/source_rules.hpp"
 #include "tests/house/source_tree.hpp"
 
@@ -55,6 +56,12 @@ TEST_CASE("every source of the tests is built", "[house]") {
 
 TEST_CASE("every folder introduces itself and no document promises what is not there", "[house]") {
   const auto findings = CheckDocuments(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
+TEST_CASE("every rule that is cited is in the rule book, with its test", "[house]") {
+  const auto findings = CheckRuleBook(ReadRepository());
   INFO(Join(findings));
   CHECK(findings.empty());
 }

@@ -355,7 +355,7 @@ TEST_CASE("property: who stays beyond the guarantee does so when all before it h
   CHECK(straddle > 500);
 }
 
-// Invariant 1 of the rules: order and right to evict agree.
+// I1.
 TEST_CASE("property: who may evict goes first while both wait", "[queues][R5][property]") {
   std::mt19937 random(7);
   const auto pick = [&](int most) {

@@ -270,7 +270,7 @@ TEST_CASE("R2: b counts what a queue has used, and at least what it uses", "[que
   CHECK_FALSE(ledger.Exceeds(a, gpus(50)));
 }
 
-// Invariant 1, and that memory gives nobody a right: a right by fair share needs the shares of now,
+// I1, and that memory gives nobody a right: a right by fair share needs the shares of now,
 // and the order.
 TEST_CASE("who may have another evicted goes first while both wait, with memory",
           "[queues][memory][R5][property]") {
