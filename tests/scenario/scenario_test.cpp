@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -49,6 +50,32 @@ TEST_CASE("every scenario shows what its golden says", "[scenario]") {
       CHECK(*shown == Read(folder / "expected.txt"));
       CHECK(shown->find("BROKEN") == std::string::npos);
     }
+  }
+}
+
+TEST_CASE("every file of a scenario is used, and none repeats another", "[scenario]") {
+  const fs::path top = fs::path(MUSTER_SOURCE_DIR) / "tests/scenario";
+  std::map<std::string, std::string> seen;  // by text
+  std::string scripts;
+  for (const auto& entry : fs::recursive_directory_iterator(top)) {
+    const std::string path = fs::relative(entry.path(), top).string();
+    if (entry.path().extension() == ".yaml") {
+      const auto [first, fresh] = seen.emplace(Read(entry.path()), path);
+      INFO(path << " is the same as " << first->second << ": keep it in shared/");
+      CHECK(fresh);
+    }
+    if (entry.path().filename() != "script.txt") continue;
+    const std::string script = Read(entry.path());
+    scripts += script;
+    for (const auto& beside : fs::directory_iterator(entry.path().parent_path())) {
+      const std::string name = beside.path().filename().string();
+      INFO(path << " does not use " << name);
+      CHECK((!name.ends_with(".yaml") || script.find(" " + name) != std::string::npos));
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(top / "shared")) {
+    INFO("no scenario uses " << entry.path().filename().string());
+    CHECK(scripts.find(" shared/" + entry.path().filename().string()) != std::string::npos);
   }
 }
 

@@ -281,8 +281,13 @@ Status Script::Unfence(const std::string& name, const std::string& node) {
   return Tell(engine::Unfenced{pod->pod.uid, node, "HTTP 500: failed calling webhook \"down\""});
 }
 
+std::string Script::PathOf(const std::string& file) const {
+  const bool shared = file.starts_with("shared/");
+  return (shared ? folder_ / "../.." / file : folder_ / file).string();
+}
+
 Status Script::LoadPolicy(const std::string& file, bool reload) {
-  Result<config::Policy> policy = config::LoadPolicyFile((folder_ / file).string());
+  Result<config::Policy> policy = config::LoadPolicyFile(PathOf(file));
   if (!policy.ok()) return policy.error();
   config::UseProfiles(&policy->engine.placement);
   grouping_ = extender::GroupingOf(*policy);
@@ -326,8 +331,7 @@ Status Script::SetOption(const std::string& name, const std::string& value) {
 void Script::SetFaults() { world().muster()->SetFaults(faults_); }
 
 Status Script::Apply(const std::string& file) {
-  const auto manifests =
-      extender::ReadManifestFile((folder_ / file).string(), extender::Malformed::kKept);
+  const auto manifests = extender::ReadManifestFile(PathOf(file), extender::Malformed::kKept);
   if (!manifests.ok()) return manifests.error();
   return extender::CreateObjects(world().api(), manifests->objects);
 }

@@ -1,6 +1,7 @@
-// Script: a scenario as data. One command per line; the objects are Kubernetes YAML beside it. Runs
-// on the embedded cluster in virtual time and gives the text that its `show` commands print, which
-// is compared with expected.txt.
+// Script: a scenario as data. One command per line; the objects are Kubernetes YAML beside it, or
+// in tests/scenario/shared where several scenarios use them ("shared/nodes-2-of-8.yaml"). Runs on
+// the embedded cluster in virtual time and gives the text that its `show` commands print, which is
+// compared with expected.txt.
 //
 //   policy FILE                    the policy (before everything else)
 //   option gating none|gangs|all   which pods get Muster's gate when they are created
@@ -78,6 +79,7 @@ class Script {
   cluster::Status Quota(std::istringstream& words);
   cluster::Status Budget(std::istringstream& words, bool heard);
   cluster::Status TurnDown(std::istringstream& words);
+  std::string PathOf(const std::string& file) const;
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
   cluster::Status Show(const std::string& what);
