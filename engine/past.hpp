@@ -45,7 +45,8 @@ class Past {
   const cluster::Headcount& ended() const { return ended_; }
   // See RunOneByOne.
   bool one_by_one() const { return one_by_one_; }
-  // Since when it has had its minimum without a break; nothing while nothing is bound.
+  // Since when it has had its minimum without a break; nothing while nothing of it is bound and
+  // something has to be.
   const std::optional<cluster::Time>& running_since() const { return running_since_; }
 
   // The minimum that it runs with, as long as it does. Where the PodGroup is malformed it stands
@@ -66,8 +67,9 @@ class Past {
   void Ended(const std::string& name, const std::string& role);
   void Recreated(const std::string& name);
   // Nothing of it is bound any more: it starts again as it declares, less those that have ended.
-  void MarkUnbound() {
-    running_since_.reset();
+  // `over`: all have ended, so nothing has to start again; more pods of that run may come.
+  void MarkUnbound(bool over = false) {
+    if (!over) running_since_.reset();
     one_by_one_ = false;
   }
   // Members with these owners belong to another run than those that ran before.

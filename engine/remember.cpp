@@ -190,7 +190,10 @@ Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& de
 void Remember(EngineState& state, Gang& gang, Time now) {
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
   const Tally& tally = gang.tally;
-  if (tally.bound + tally.succeeded == 0) gang.past.MarkUnbound();
+  if (tally.bound + tally.succeeded == 0) {
+    const bool over = gang.past.has_run() && gang.past.Wanted(Declared(state, gang)).members == 0;
+    gang.past.MarkUnbound(over);
+  }
   const bool has_past = gang.past.has_run() || gang.past.ended().members > 0 ||
                         tally.succeeded + tally.failed + tally.of_earlier_run > 0;
   if (tally.bound == 0 && has_past) {

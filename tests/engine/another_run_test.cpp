@@ -140,6 +140,28 @@ TEST_CASE("a member that ends costs the others of a gang without an object no wr
   CHECK(records() == before);
 }
 
+TEST_CASE("a pod that waits in a gang whose members have all ended is written once",
+          "[engine][past]") {
+  DeclaredTrio world;
+  world.Pass(Seconds(10));
+  for (const char* name : {"a", "b", "c"}) world.Succeed(name);
+  world.Settle();
+  for (const char* name : {"a", "b", "c"}) world.RemovePod(name);
+  world.AddMember("d", 16);  // of the same owner; there is no node for it
+  world.Settle();
+  const std::optional<cluster::Time> began = world.Gang("train").started_at;
+  for (int i = 0; i < 3; ++i) {
+    world.Pass(Seconds(10));
+    world.AddMember("e" + std::to_string(i), 16);  // the gang is looked at again
+    world.Settle();
+  }
+  CHECK(std::count_if(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+          const auto* record = std::get_if<engine::RecordPod>(&action);
+          return record != nullptr && record->pod.key.name == "d";
+        }) == 1);
+  CHECK(world.Gang("train").started_at == began);
+}
+
 TEST_CASE("what a pod carries of its gang is written once, however late that is told",
           "[engine][past]") {
   Harness world;
