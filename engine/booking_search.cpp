@@ -356,8 +356,9 @@ class NextInOrder {
 };
 
 // It has the room of others that come after it: they look for other room. So do those that give way
-// to it, where no more than its queue's depth may book.
-void Overtake(EngineState& state, const Gang& gang, const Booking& booking) {
+// to it, where no more than its queue's depth may book. Who was overtaken before at this time looks
+// again later.
+void Overtake(EngineState& state, const Gang& gang, const Booking& booking, Time now) {
   const BookingNumbers binding = OthersOf(state, gang);
   int64_t beside = TermsOfBookings(state, gang).depth - 1;
   for (const Booking& other : std::vector<Booking>(state.bookings.all())) {
@@ -366,6 +367,8 @@ void Overtake(EngineState& state, const Gang& gang, const Booking& booking) {
     const bool over = GivesWay(state, other, gang) && beside <= 0;
     if (!bound && (over || other.nodes.Meets(booking.nodes))) {
       EndBooking(state, other.gang);
+      if (state.bookings.Overtaken(other.gang, now))
+        state.bookings.Refuse(other.gang, {now, state.cluster.generation(), true});
     } else {
       --beside;
     }
@@ -511,7 +514,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   if (!booking.closed() && !gang->promised) gang->promised = booking.at;
   if (booking.closed()) NoteClosed(*gang, now);
   if (known != nullptr) booking.idle = known->idle;
-  Overtake(state, *gang, booking);
+  Overtake(state, *gang, booking, now);
   state.bookings.Grant(std::move(booking));
 }
 

@@ -115,6 +115,12 @@ const Unbookable* Bookings::WhyNot(const GangId& gang) const {
   return found == refused_.end() ? nullptr : &found->second;
 }
 
+bool Bookings::Overtaken(const GangId& gang, Time now) {
+  if (overtaken_at_ != now) overtaken_.clear();
+  overtaken_at_ = now;
+  return !overtaken_.insert(gang).second;
+}
+
 void Bookings::Count(Time now) {
   const int64_t passed = std::max<int64_t>(0, (now - counted_at_).value());
   counted_at_ = std::max(counted_at_, now);

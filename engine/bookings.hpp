@@ -69,6 +69,9 @@ class Bookings {
   const Unbookable* WhyNot(const cluster::GangId& gang) const;
   void Refuse(const cluster::GangId& gang, const Unbookable& why) { refused_[gang] = why; }
   void Forget(const cluster::GangId& gang) { refused_.erase(gang); }
+  // Another gang has taken its room. True: for the second time at that time. Two gangs may each go
+  // before the other, by order and by right, and would take it from each other for ever.
+  bool Overtaken(const cluster::GangId& gang, cluster::Time now);
   const std::map<cluster::GangId, Unbookable>& refused() const { return refused_; }
 
   // Before the first plan of this process. Gangs that are set aside fit as it is: they book
@@ -117,6 +120,8 @@ class Bookings {
   std::vector<Booking> all_;
   std::map<cluster::GangId, Unbookable> refused_;
   std::map<cluster::GangId, Jumper> jumpers_;
+  cluster::Time overtaken_at_;
+  std::set<cluster::GangId> overtaken_;  // then
   uint64_t edition_ = 0;
   bool first_ = true;
   bool owes_ = false;

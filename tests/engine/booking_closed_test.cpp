@@ -142,6 +142,33 @@ TEST_CASE("the node with the fewest GPUs in use is closed, then the one that is 
   CHECK(world.Pod("big").node_name == "n1");
 }
 
+// By priority within the queue of the policy, and by the share of its namespace.
+TEST_CASE("two gangs that each go before the other take closed room from each other once",
+          "[engine][R15]") {
+  QueueSpec shared{.name = "a",
+                   .fair_by = queues::FairBy::kNamespace,
+                   .bookings = {.depth = 2, .min_age = Seconds(0), .reserve_after = Seconds(60)}};
+  shared.preemption.reclaim = queues::Reclaim::kFairShare;
+  BookingWorld world(WithQueues({shared}));
+  for (const char* name : {"0", "1"}) {
+    world.Add(MakeNode(std::string("n") + name).Gpus(8).Build());
+    cluster::Pod pod = MakePod(std::string("runs-") + name).Gpus(8).Gated().Build();
+    pod.asked_queue = "a";
+    pod.preemptible = false;
+    world.Add(pod);
+  }
+  world.Run(Seconds(1));
+  world.AskLike(MakePod("high").Gpus(8).Priority(5), 0, "a");
+  world.AskLike(MakePod("poor").Namespace("blue").Gpus(8), 0, "a");
+  world.Run(Seconds(300));
+  CHECK(world.Gang("high").state == GangState::kQueued);
+  world.RemovePod("runs-0");
+  world.RemovePod("runs-1");
+  world.Run(Seconds(60));
+  CHECK(world.Runs("high"));
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
 TEST_CASE("a closed node that goes is given up for another one", "[engine][R15]") {
   BookingWorld world(
       WithQueues({BookingClosedRoot({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
