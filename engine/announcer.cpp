@@ -44,8 +44,8 @@ int64_t Done(const Gang& gang) {
 GangRecord RecordOf(const Gang& gang, bool grows) {
   if (gang.id.solo) return {};
   const GangRecord& known = gang.published->record;
-  // What is still to come of one that grows was not lost.
   if (!gang.past.has_run()) return gang.past.Record({}, {}, Time(0));
+  // What is still to come of one that grows was not lost.
   const cluster::Headcount wanted = grows ? gang.past.Wanted(gang.past.whole()) : gang.minimum;
   GangRecord record = gang.past.Record(wanted, LackingOf(gang, wanted),
                                        gang.course.partial_since.value_or(Time(0)));

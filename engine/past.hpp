@@ -67,11 +67,13 @@ class Past {
   void Ended(const std::string& name, const std::string& role);
   void Recreated(const std::string& name);
   // Nothing of it is bound any more: it starts again as it declares, less those that have ended.
-  // `over`: all have ended, so nothing has to start again; more pods of that run may come.
-  void MarkUnbound(bool over = false) {
-    if (!over) running_since_.reset();
+  void MarkUnbound() {
+    running_since_.reset();
     one_by_one_ = false;
   }
+  // All that it declares have ended: nothing has to start again, and more pods of that run may
+  // come.
+  void Resume(const std::optional<cluster::Time>& since) { running_since_ = since; }
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();

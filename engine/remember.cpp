@@ -2,6 +2,7 @@
 #include "engine/remember.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -190,10 +191,9 @@ Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& de
 void Remember(EngineState& state, Gang& gang, Time now) {
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
   const Tally& tally = gang.tally;
-  if (tally.bound + tally.succeeded == 0) {
-    const bool over = gang.past.has_run() && gang.past.Wanted(Declared(state, gang)).members == 0;
-    gang.past.MarkUnbound(over);
-  }
+  const std::optional<Time> since = gang.past.running_since();
+  const bool unbound = tally.bound + tally.succeeded == 0;
+  if (unbound) gang.past.MarkUnbound();
   const bool has_past = gang.past.has_run() || gang.past.ended().members > 0 ||
                         tally.succeeded + tally.failed + tally.of_earlier_run > 0;
   if (tally.bound == 0 && has_past) {
@@ -217,6 +217,7 @@ void Remember(EngineState& state, Gang& gang, Time now) {
   if (gang.past.inferred().members > 0) gang.past.Reconsider(BoundBefore(gang));
   if (RunsOneByOne(state, gang)) gang.past.RunOneByOne(now);
   gang.minimum = WantedNow(gang, state.members.GroupOf(gang), Declared(state, gang));
+  if (unbound && gang.past.has_run() && gang.minimum.members == 0) gang.past.Resume(since);
 }
 
 }  // namespace muster::engine

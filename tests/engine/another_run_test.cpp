@@ -162,6 +162,26 @@ TEST_CASE("a pod that waits in a gang whose members have all ended is written on
   CHECK(world.Gang("train").started_at == began);
 }
 
+TEST_CASE("a minimum that is raised when all have ended is one of the pods that come then",
+          "[engine][past]") {
+  DeclaredTrio world;
+  for (const char* name : {"a", "b", "c"}) world.Succeed(name);
+  world.Settle();
+  for (const char* name : {"a", "b", "c"}) world.RemovePod(name);
+  world.AddMember("d", 16);  // it waits, and wants nobody beside it
+  world.Settle();
+  world.ChangeGroup("train", [](cluster::PodGroup& group) { group.min_member = 5; });
+  world.RemovePod("d");
+  world.AddMember("e");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kForming);
+  CHECK(world.BoundIn("train") == 0);
+  world.AddMember("f");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.BoundIn("train") == 2);
+}
+
 TEST_CASE("what a pod carries of its gang is written once, however late that is told",
           "[engine][past]") {
   Harness world;
