@@ -16,8 +16,12 @@ func TestTheGuardKeepsMustersWordsFromOthersAndOthersPodsFromMuster(t *testing.T
 		_, err := e.Kubectl(e.ctx, "", "-n", e.ns, "create", "rolebinding", "try-"+who[len(who)-6:], "--clusterrole=admin", "--user="+who)
 		e.must(err)
 	}
-	pod := objects.Pod(e.ns, "p", 1, objects.By("nobody"))
-	e.addPods(pod)
+	e.addPods(objects.Pod(e.ns, "p", 1, objects.By("nobody")))
+	placed := objects.Pod(e.ns, "placed", 0, objects.By("nobody"))
+	nodes := objects.Nodes(e.ns, 1, 8)
+	e.addNodes(nodes...)
+	placed.Spec.NodeName = nodes[0].Name
+	e.addPods(placed)
 	patch := func(who, kind, name, body string) error {
 		how := map[bool]string{true: "strategic", false: "merge"}[kind == "pod"]
 		_, err := e.Kubectl(e.ctx, "", "-n", e.ns, "patch", kind, name, who, "--type="+how, "--dry-run=server", "--patch="+body)
@@ -57,15 +61,15 @@ func TestTheGuardKeepsMustersWordsFromOthersAndOthersPodsFromMuster(t *testing.T
 		return patch(muster, "pod", "p", `{"spec":{"containers":[{"name":"main","image":"other"}]}}`)
 	})
 	for what, body := range map[string]string{
-		"no label":            `{"metadata":{"labels":{"app":"x"}}}`,
-		"its own annotations": `{"metadata":{"annotations":{"team":"a"}}}`,
-		"no owner and no":     `{"metadata":{"finalizers":["example.com/x"]}}`,
-		"no deadline, grace":  `{"spec":{"activeDeadlineSeconds":10}}`,
+		"no label":           `{"metadata":{"labels":{"app":"x"}}}`,
+		"no owner and no":    `{"metadata":{"finalizers":["example.com/x"]}}`,
+		"no deadline, grace": `{"spec":{"activeDeadlineSeconds":10}}`,
 	} {
-		if err := patch(muster, "pod", "p", body); err == nil || !strings.Contains(err.Error(), what) {
+		if err := patch(muster, "pod", "placed", body); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("Muster's account patches %s: %v", body, err)
 		}
 	}
-	e.must(patch(muster, "pod", "p", `{"metadata":{"annotations":{"muster.dev/wake":"1"}}}`))
+	// As a webhook adds them to what Muster writes.
+	e.must(patch(muster, "pod", "p", `{"metadata":{"annotations":{"muster.dev/wake":"1","team":"a"},"labels":{"team":"a"}}}`))
 	e.must(patch(muster, "pod", "p", `{"metadata":{"labels":{"muster.dev/leader":"true"}}}`))
 }

@@ -106,7 +106,7 @@ func admits(change func(*corev1.Pod) map[string]any) http.Handler {
 // What the webhooks of the test put on pods.
 const (
 	injected = "e2e.muster.dev/injected" // label, at their creation
-	touched  = "e2e.muster.dev/touched"  // annotation, with every update another
+	touched  = "e2e.muster.dev/touched"  // annotation, with every update another; label of pods that wait
 	pool     = "e2e.muster.dev/pool"     // taint of the nodes that the injected toleration opens
 )
 
@@ -122,13 +122,18 @@ func injects(pod *corev1.Pod) map[string]any {
 	}
 }
 
-// touches changes a pod with whatever update of it somebody else makes.
+// touches changes a pod with whatever update of it somebody else makes. A policy engine whose rule is newer than the pod adds a label.
 func touches(pod *corev1.Pod) map[string]any {
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
 	pod.Annotations[touched] = time.Now().Format(time.RFC3339Nano)
-	return map[string]any{"/metadata/annotations": pod.Annotations}
+	change := map[string]any{"/metadata/annotations": pod.Annotations}
+	if pod.Spec.NodeName == "" {
+		objects.Labelled(touched, "true")(pod)
+		change["/metadata/labels"] = pod.Labels
+	}
+	return change
 }
 
 // Policy engines, sidecar injectors and quota systems: what Muster plans with is what came out of them, and that its own
