@@ -99,13 +99,14 @@ func Program(version, name string) (string, error) {
 	return path, nil
 }
 
-// StateDir is an empty folder for a control plane's state and logs, which stay when the test is over.
+// StateDir is an empty folder for a control plane's state and logs, which stay when the test is over. MUSTER_E2E_LANE ends its name,
+// where runs of the suite go on side by side.
 func StateDir(name string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(root, "build/e2e/state", name)
+	dir := filepath.Join(root, "build/e2e/state", name+os.Getenv("MUSTER_E2E_LANE"))
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -131,14 +132,25 @@ func (p *Process) signal(s syscall.Signal) {
 	}
 }
 
-// FreePort is a port of the loopback that nobody listens on.
+// Where connections get their ports from, a program that starts a moment later may find one taken. These are below, and other
+// processes begin elsewhere.
+const firstPort, ports = 10000, 20000
+
+var nextPort atomic.Int64
+
+func init() { nextPort.Store(int64(os.Getpid()) * 64) }
+
+// FreePort is a port of the loopback that nobody listens on, and that no call before returned.
 func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	var err error
+	for range ports {
+		port := firstPort + int(nextPort.Add(1)%ports)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, err
 }
 
 // MustFreePort is FreePort where there surely is one.

@@ -88,6 +88,7 @@ func bare(t *testing.T, o worldOptions) *world {
 	if o.native && o.version == controlplane.Older {
 		t.Skip("this Kubernetes has no PodGroups of its own")
 	}
+	claim(t, o.part(t))
 	worlds.Lock()
 	defer worlds.Unlock()
 	if worlds.all[o] == nil && worlds.errs[o] == nil {
@@ -143,6 +144,19 @@ func (w *world) stop() {
 	if w.proxy != nil {
 		w.proxy.Close()
 	}
+}
+
+// part is what a lane claims: one test of the usual control plane, or all tests of another one. Those of other projects' controllers
+// are one part, for one table tells of them all.
+func (o worldOptions) part(t *testing.T) string {
+	if o.operators || o.kueue {
+		return o.version + " controllers"
+	}
+	if o != (worldOptions{version: o.version}) {
+		return o.name()
+	}
+	test, _, _ := strings.Cut(t.Name(), "/")
+	return o.version + " " + test
 }
 
 func (o worldOptions) name() string {
