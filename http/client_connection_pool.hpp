@@ -1,5 +1,5 @@
-// ClientConnectionPool: idle kept-alive connections, most recently used first. Any thread. By hand:
-// cpp-httplib keeps one connection per client and knows no generation of certificates.
+// ClientConnectionPool: idle kept-alive connections, most recently used first, each with the
+// generation of certificates that it was opened with. Any thread.
 #pragma once
 
 #include <chrono>

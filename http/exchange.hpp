@@ -1,5 +1,5 @@
-// One HTTP/1.1 request and its answer over a ClientConnection. cpp-httplib writes the one and
-// parses the other; bytes, time and limits are ours. Pure of state: threads share nothing but what
+// One HTTP/1.1 request and its answer over a ClientConnection. Boost.Beast parses the answer, zlib
+// unpacks its body; bytes, time and limits are ours. Pure of state: threads share nothing but what
 // they pass.
 #pragma once
 

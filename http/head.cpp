@@ -13,7 +13,7 @@ namespace muster::http {
 namespace {
 
 constexpr std::size_t kMaxMethod = 32;
-constexpr std::size_t kMaxTarget = 8000;  // cpp-httplib refuses request lines above 8192
+constexpr std::size_t kMaxTarget = 8000;  // bytes, as RFC 9112 section 3 recommends
 constexpr std::array<std::string_view, 7> kMethods = {"GET",   "HEAD",   "POST",   "PUT",
                                                       "PATCH", "DELETE", "OPTIONS"};
 

@@ -1,5 +1,5 @@
-// The head of an HTTP request (request line and header fields), checked more strictly than
-// cpp-httplib does.
+// The head of an HTTP request (request line and header fields), checked more strictly than the
+// libraries do.
 //
 // Pure functions over bytes, no I/O. HeadScanner finds the end of a head that arrives in pieces and
 // stops at the first byte that cannot be part of one; ParseHead then validates the whole. What

@@ -1,90 +1,53 @@
 #include "http/message_text.hpp"
 
-#include <httplib.h>
-
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
+#include <boost/beast/http/status.hpp>
+#include <map>
 #include <string_view>
 #include <utility>
 
+#include "http/url.hpp"
+
 namespace muster::http {
 namespace {
-
-// Serves a head to the library and collects what it writes.
-class TextStream final : public httplib::Stream {
- public:
-  TextStream(std::string_view head, std::string& text) : head_(head), text_(text) {}
-
-  bool is_readable() const override { return !head_.empty(); }
-  bool is_writable() const override { return true; }
-  ssize_t read(char* data, std::size_t size) override {
-    const std::size_t count = head_.copy(data, size);
-    head_.remove_prefix(count);
-    return static_cast<ssize_t>(count);
-  }
-  ssize_t write(const char* data, std::size_t size) override {
-    text_.append(data, size);
-    return static_cast<ssize_t>(size);
-  }
-  void get_remote_ip_and_port(std::string& ip, int& port) const override {
-    ip.clear();
-    port = 0;
-  }
-  void get_local_ip_and_port(std::string& ip, int& port) const override {
-    ip.clear();
-    port = 0;
-  }
-  // The library compares this with FD_SETSIZE and answers 500 above it; there is no socket here.
-  socket_t socket() const override { return INVALID_SOCKET; }
-
- private:
-  std::string_view head_;
-  std::string& text_;
-};
 
 bool IsHeaderText(const std::string& text) {
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
-// Its constructor costs about as much as one system call; nothing is shared between answers.
-class Writer final : public httplib::Server {
- public:
-  Writer(Response answer, const AnswerForm& form) : answer_(std::move(answer)), close_(form.close) {
-    using std::chrono::duration_cast;
-    set_keep_alive_timeout(duration_cast<std::chrono::seconds>(form.idle).count());
-    set_keep_alive_max_count(std::numeric_limits<std::uint32_t>::max());
-    // Before the library would read a body or match regular expressions.
-    set_pre_routing_handler([this](const httplib::Request&, httplib::Response& made) {
-      Fill(made);
-      return HandlerResponse::Handled;
-    });
-  }
+std::string_view PhraseOf(int status) {
+  const boost::beast::string_view phrase = boost::beast::http::obsolete_reason(
+      boost::beast::http::int_to_status(static_cast<unsigned>(status)));
+  return {phrase.data(), phrase.size()};
+}
 
-  std::string Write(const char* request_line) {
-    std::string text;
-    TextStream stream(request_line, text);
-    bool closed = false;
-    process_request(stream, close_, closed, nullptr);
-    return text;
-  }
+// RFC 9110 §8.6: such an answer has no body and says no length.
+bool HasNoBody(int status) { return status < 200 || status == 204 || status == 304; }
 
- private:
-  void Fill(httplib::Response& response) {
-    response.status = answer_.status;
-    for (const auto& [name, value] : answer_.headers) {
-      if (IsHeaderText(name) && IsHeaderText(value)) response.set_header(name, value);
-    }
-    response.set_header("Content-Type",
-                        IsHeaderText(answer_.content_type) ? answer_.content_type : "text/plain");
-    response.body = std::move(answer_.body);
-  }
+// A target's part; the head's parser let no malformed escape in.
+std::string Decoded(std::string_view text) {
+  return PercentDecoded(text).value_or(std::string(text));
+}
 
-  Response answer_;
-  const bool close_;
-};
+std::string DecodedOfQuery(std::string_view text) {
+  std::string blanks(text);
+  std::replace(blanks.begin(), blanks.end(), '+', ' ');
+  return Decoded(blanks);
+}
+
+std::map<std::string, std::string> QueryOf(std::string_view text) {
+  std::map<std::string, std::string> query;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(pair.size() + 1, text.size()));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const std::string_view value = pair.substr(std::min(equals + 1, pair.size()));
+    if (pair.empty()) continue;
+    query.try_emplace(DecodedOfQuery(pair.substr(0, equals)), DecodedOfQuery(value));
+  }
+  return query;
+}
 
 }  // namespace
 
@@ -92,12 +55,9 @@ Request ToRequest(IncomingRequest incoming) {
   Request request;
   RequestHead& head = incoming.head;
   const std::size_t question = head.target.find('?');
-  request.path = httplib::detail::decode_url(head.target.substr(0, question), false);
-  if (question != std::string::npos) {
-    httplib::Params params;
-    httplib::detail::parse_query_text(head.target.substr(question + 1), params);
-    for (const auto& [key, value] : params) request.query.try_emplace(key, value);
-  }
+  request.path = Decoded(std::string_view(head.target).substr(0, question));
+  if (question != std::string::npos)
+    request.query = QueryOf(std::string_view(head.target).substr(question + 1));
   request.method = std::move(head.method);
   request.body = std::move(incoming.body);
   request.content_type = std::move(head.content_type);
@@ -110,8 +70,32 @@ Request ToRequest(IncomingRequest incoming) {
 }
 
 std::string FormatAnswer(Response response, const AnswerForm& form) {
-  return Writer(std::move(response), form)
-      .Write(form.to_head ? "HEAD / HTTP/1.1\r\n\r\n" : "GET / HTTP/1.1\r\n\r\n");
+  std::map<std::string, std::string> fields = std::move(response.headers);
+  fields["Content-Type"] =
+      IsHeaderText(response.content_type) ? response.content_type : "text/plain";
+  fields["Content-Length"] = std::to_string(response.body.size());
+  if (HasNoBody(response.status)) {
+    fields.erase("Content-Type");
+    fields.erase("Content-Length");
+    response.body.clear();
+  }
+  const auto idle = std::chrono::duration_cast<std::chrono::seconds>(form.idle).count();
+  fields[form.close ? "Connection" : "Keep-Alive"] =
+      form.close ? "close" : "timeout=" + std::to_string(idle);
+
+  constexpr std::size_t kHeadBytes = 256;  // most heads are shorter
+  std::string text;
+  text.reserve(kHeadBytes + (form.to_head ? 0 : response.body.size()));
+  text += "HTTP/1.1 " + std::to_string(response.status) + ' ';
+  text += PhraseOf(response.status);
+  text += "\r\n";
+  for (const auto& [name, value] : fields) {
+    if (IsHeaderText(name) && IsHeaderText(value))
+      text.append(name).append(": ").append(value).append("\r\n");
+  }
+  text += "\r\n";
+  if (!form.to_head) text += response.body;
+  return text;
 }
 
 std::string FormatRefusal(const Refusal& refusal) {

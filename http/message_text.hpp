@@ -1,7 +1,5 @@
-// What handlers see of a request, and HTTP/1.1's text of their answers: both by cpp-httplib. It
-// decodes targets, and its Server writes answers into memory, without a socket or a thread. It is
-// given a request line alone (no Range, Accept-Encoding or Expect: nothing that would make it
-// compress, slice or buffer). Reading heads is ours, see head.hpp; HTTP/2 needs no text.
+// What handlers see of a request, and HTTP/1.1's text of their answers. Heads of requests are read in
+// head.hpp; HTTP/2 needs no text.
 //
 // Pure functions; any thread.
 #pragma once

@@ -1,5 +1,5 @@
-// Retry-After, as RFC 9110 has it. Pure functions. By hand: cpp-httplib does not read it, and
-// strptime depends on the locale.
+// Retry-After, as RFC 9110 has it. Pure functions. By hand: strptime depends on the
+// locale.
 #pragma once
 
 #include <chrono>

@@ -26,10 +26,6 @@ using cluster::Status;
 
 constexpr std::chrono::milliseconds kTick{100};  // how late a deadline may be noticed
 
-// cpp-httplib sets up its tables at the first answer. Doing that before there are workers makes the
-// tables older than any thread that reads them.
-void WarmUpLibrary() { FormatAnswer({}, {}); }
-
 }  // namespace
 
 ServerShared::ServerShared(ServerOptions server_options)
@@ -103,7 +99,6 @@ Status Server::Impl::Start(const Impl* beside) {
   stop.data.u64 = kStopEvent;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &stop);
 
-  WarmUpLibrary();
   started_ = true;
   if (!StartWorkers() || (takes_turns_ && !turns_.Start()))
     return Error{Code::kExhausted, "the system gives no threads", ""};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <optional>
 
 namespace muster::http {
 namespace {
@@ -32,27 +31,11 @@ bool IsHex(char c) {
 
 Error Refuse(std::string message) { return {Code::kInvalidArgument, std::move(message), ""}; }
 
-std::optional<std::string> PercentDecode(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || !IsHex(text[i + 1]) || !IsHex(text[i + 2])) return std::nullopt;
-    unsigned value = 0;
-    std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
-    decoded += static_cast<char>(value);
-    i += 2;
-  }
-  return decoded;
-}
-
 Status ReadUser(std::string_view text, Url& url) {
   const std::size_t colon = text.find(':');
-  const auto username = PercentDecode(text.substr(0, colon));
+  const auto username = PercentDecoded(text.substr(0, colon));
   const auto password =
-      PercentDecode(colon == std::string_view::npos ? "" : text.substr(colon + 1));
+      PercentDecoded(colon == std::string_view::npos ? "" : text.substr(colon + 1));
   if (!username || !password) return Refuse("the user part has a malformed %-escape");
   url.username = *username;
   url.password = *password;
@@ -139,6 +122,22 @@ std::string PercentEncoded(std::string_view text) {
     out += kHex[byte & 15U];
   }
   return out;
+}
+
+std::optional<std::string> PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || !IsHex(text[i + 1]) || !IsHex(text[i + 2])) return std::nullopt;
+    unsigned value = 0;
+    std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
+    decoded += static_cast<char>(value);
+    i += 2;
+  }
+  return decoded;
 }
 
 bool IsUnreserved(std::string_view text) { return All(text, Unreserved); }

@@ -1,9 +1,9 @@
 // Url: where an API server or a proxy listens, taken apart; text as a part of a URL. Pure
-// functions. By hand: cpp-httplib 0.11 has no public parser that says what is wrong with a URL, and
-// a library for these two functions would be one more dependency.
+// functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +31,8 @@ std::string HostAndPort(const std::string& host, std::uint16_t port);
 // `text` as the value of a query parameter: all but the unreserved characters of RFC 3986 §2.3 is
 // percent-encoded.
 std::string PercentEncoded(std::string_view text);
+// %XX becomes its byte; nothing where a % begins no such escape.
+std::optional<std::string> PercentDecoded(std::string_view text);
 // Only unreserved characters: it stands in a URL as it is.
 bool IsUnreserved(std::string_view text);
 
