@@ -125,7 +125,17 @@ void NodeTable::Resize(uint32_t size) {
 
 void NodeTable::Set(NodeIndex node, std::shared_ptr<const Node> record) {
   MUSTER_CHECK(node.value < size_);
-  chunks_[node.value / kChunk].write()[node.value % kChunk] = std::move(record);
+  Chunk& chunk = chunks_[node.value / kChunk].write();
+  const uint64_t bit = uint64_t{1} << node.value % kChunk;
+  const auto note = [&](uint64_t& word, bool unsound) {
+    word = unsound ? word | bit : word & ~bit;
+  };
+  note(chunk.unsound, record != nullptr && (!record->ready || record->unschedulable));
+  note(chunk.unsound_gpus, record != nullptr && std::any_of(record->gpus.begin(),
+                                                            record->gpus.end(), [](const Gpu& gpu) {
+                                                              return !gpu.healthy || gpu.cordoned;
+                                                            }));
+  chunk.nodes[node.value % kChunk] = std::move(record);
 }
 
 }  // namespace muster::cluster

@@ -92,7 +92,7 @@ class NodeTable {
   uint32_t size() const { return size_; }
   // Null: the slot is empty.
   const std::shared_ptr<const Node>& operator[](size_t i) const {
-    return chunks_[i / kChunk].read()[i % kChunk];
+    return chunks_[i / kChunk].read().nodes[i % kChunk];
   }
   uint32_t chunks() const { return static_cast<uint32_t>(chunks_.size()); }
   // Nothing in that chunk differs. (False: something may.)
@@ -100,11 +100,22 @@ class NodeTable {
     return chunk < other.chunks() && chunks_[chunk].same(other.chunks_[chunk]);
   }
 
+  // Of that chunk, the lowest index in the lowest bit: nodes that are not ready or cordoned; with
+  // `gpus` also those with a GPU that is unhealthy or cordoned.
+  uint64_t Unsound(uint32_t chunk, bool gpus) const {
+    const Chunk& of = chunks_[chunk].read();
+    return of.unsound | (gpus ? of.unsound_gpus : 0);
+  }
+
   void Resize(uint32_t size);
   void Set(NodeIndex node, std::shared_ptr<const Node> record);
 
  private:
-  using Chunk = std::array<std::shared_ptr<const Node>, kChunk>;
+  struct Chunk {
+    std::array<std::shared_ptr<const Node>, kChunk> nodes;
+    uint64_t unsound = 0;
+    uint64_t unsound_gpus = 0;
+  };
   uint32_t size_ = 0;
   std::vector<SharedChunk<Chunk>> chunks_;
 };

@@ -1,6 +1,8 @@
 #include "engine/down.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -20,12 +22,6 @@ namespace {
 std::string Gpus(int64_t count, const char* what) {
   if (count == 0) return {};
   return std::to_string(count) + (count == 1 ? " GPU " : " GPUs ") + what;
-}
-
-bool IsSound(const Node& node, bool with_gpus) {
-  return node.ready && !node.unschedulable &&
-         (!with_gpus || std::all_of(node.gpus.begin(), node.gpus.end(),
-                                    [](const Gpu& gpu) { return gpu.healthy && !gpu.cordoned; }));
 }
 
 // Of one that is not sound.
@@ -73,28 +69,49 @@ int64_t PodsMore(const cluster::Snapshot& nodes, NodeIndex index, const Node& no
   return then / pod.gpus.count - now / pod.gpus.count;
 }
 
+// Calls visit(index, node) for the nodes among these that are sound, or for those that are not,
+// rising, until it gives false.
+template <typename Visit>
+void EachNode(const cluster::Snapshot& nodes, const cluster::NodeSet* among, bool unsound,
+              bool gpus, const Visit& visit) {
+  constexpr uint32_t kChunk = cluster::NodeTable::kChunk;
+  for (uint32_t chunk = 0; chunk < nodes.nodes().chunks(); ++chunk) {
+    const uint64_t bits = nodes.nodes().Unsound(chunk, gpus);
+    uint64_t left =
+        (unsound ? bits : ~bits) & (among == nullptr ? ~uint64_t{0} : among->Word(chunk));
+    for (; left != 0; left &= left - 1) {
+      const NodeIndex index{chunk * kChunk + static_cast<uint32_t>(std::countr_zero(left))};
+      const Node* node = index.value < nodes.size() ? nodes.node(index) : nullptr;
+      if (node != nullptr && !visit(index, *node)) return;
+    }
+  }
+}
+
 }  // namespace
 
-Down DownAmong(const cluster::Snapshot& nodes, const cluster::NodeSet* among, const PodSpec& pod) {
+Down DownAmong(const cluster::Snapshot& nodes, const cluster::NodeSet* among, const PodSpec& pod,
+               int64_t least) {
   const bool gpus = !pod.gpus.none();
+  const auto matches = [&](const Node& node) {
+    return (!gpus || !node.gpus.empty()) &&
+           cluster::MatchesNode(pod.constraints, node.name, node.labels);
+  };
   Down down;
   std::vector<std::pair<std::string, std::string>> named;
-  const auto look = [&](NodeIndex index) {
-    const Node* node = index.value < nodes.size() ? nodes.node(index) : nullptr;
-    if (node == nullptr || (gpus && node->gpus.empty())) return;
-    const bool sound = IsSound(*node, gpus);
-    if (sound && (down.others || !Held(nodes, index, *node, gpus))) return;
-    if (!cluster::MatchesNode(pod.constraints, node->name, node->labels)) return;
-    const bool in_use = node->ready && !node->unschedulable;
-    down.others = down.others || (in_use && Held(nodes, index, *node, gpus));
-    if (sound) return;
-    down.pods_more += PodsMore(nodes, index, *node, pod);
-    named.emplace_back(node->name, FaultsOf(*node, gpus));
-  };
-  if (among != nullptr) {
-    for (const NodeIndex index : among->Nodes()) look(index);
-  } else {
-    for (uint32_t i = 0; i < nodes.size(); ++i) look(NodeIndex{i});
+  EachNode(nodes, among, true, gpus, [&](NodeIndex index, const Node& node) {
+    if (!matches(node)) return true;
+    const bool in_use = node.ready && !node.unschedulable;
+    down.others = down.others || (in_use && Held(nodes, index, node, gpus));
+    down.pods_more += PodsMore(nodes, index, node, pod);
+    named.emplace_back(node.name, FaultsOf(node, gpus));
+    return true;
+  });
+  if (down.pods_more < least) return {};
+  if (!down.others) {
+    EachNode(nodes, among, false, gpus, [&](NodeIndex index, const Node& node) {
+      down.others = Held(nodes, index, node, gpus) && matches(node);
+      return !down.others;
+    });
   }
   std::sort(named.begin(), named.end());
   for (size_t i = 0; i < std::min(named.size(), Down::kMostNamed); ++i)

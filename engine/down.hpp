@@ -26,8 +26,10 @@ struct Down {
 };
 
 // On these nodes, as far as they match the pod's selector and affinity. `among` null: all nodes.
+// Where fewer than `least` more pods would find room: nothing. That costs O(nodes / 64) where
+// nothing is down.
 Down DownAmong(const cluster::Snapshot& nodes, const cluster::NodeSet* among,
-               const cluster::PodSpec& pod);
+               const cluster::PodSpec& pod, int64_t least = 0);
 
 // The nodes of that domain of that level; null: there is none of that name.
 std::shared_ptr<const cluster::NodeSet> NodesOfDomain(const topology::Fabric& fabric,

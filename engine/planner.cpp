@@ -48,9 +48,8 @@ void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& resu
                    [&](const policy::Demand& one) { return one.pod == shortage.pod; });
   if (demand == job.request.required.end()) return;
   if (shortage.limit.empty()) {
-    result.down = DownAmong(*job.snapshot, nullptr, *demand->spec);
     const auto missing = std::ssize(job.request.required) - shortage.placed_before;
-    if (result.down.pods_more < missing) result.down = {};
+    result.down = DownAmong(*job.snapshot, nullptr, *demand->spec, missing);
     return;
   }
   const std::shared_ptr<const topology::Fabric> fabric = placer.FabricOf(job.snapshot->nodes());

@@ -19,8 +19,10 @@ void CountRefusals(const Search& search, const Shape& shape, const Demand& deman
 // Fills in `nodes`, `with_room` and `causes` as things are, and how many GPUs there are; gives what
 // is free of them on the nodes that are neither barred nor excluded. `count_too`: in the same pass
 // what CountRefusals does.
-GpuMilliSum TellCauses(const Search& search, const Shape& shape, const Demand& demand,
-                       bool count_too, Shortage& shortage);
+// Costs a look at the chunks that changed since the last time for this shape, unless the demand
+// excludes nodes or pods demand something of each other.
+GpuMilliSum TellCauses(const Search& search, Shape& shape, const Demand& demand, bool count_too,
+                       Shortage& shortage);
 
 // Fills in what a gang of these roles wants, whose member of that shape has no room, beside `free`.
 void TellWanted(const std::vector<Role>& roles, const Shape& shape, const GpuMilliSum& free,

@@ -112,7 +112,7 @@ void GangPlacement::CountAt(const Miss& miss) {
   missed_shape_ = miss.role->shape;
   missed_demand_ = miss.demand;
   if (!terms_.reasons) return;
-  const Shape& shape = *miss.role->shape;
+  Shape& shape = *miss.role->shape;
   const Demand& demand = demands_[miss.demand];
   // Causes are told as things are before anybody is placed.
   if (search_.tx().checkpoint() == before_) {

@@ -156,7 +156,7 @@ class GangPlacement {
   size_t given_up_ = 0;              // layers of preferred segments, by the layout
   Shortage shortage_;                // of the attempt that is reported
   std::optional<GpuMilliSum> free_;  // of GPUs, beside its causes; nothing: these are not told
-  const Shape* missed_shape_ = nullptr;
+  Shape* missed_shape_ = nullptr;
   size_t missed_demand_ = 0;
 };
 

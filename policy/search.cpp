@@ -24,6 +24,12 @@ void Improve(NodeChoice& best, const NodeChoice& other) {
 
 }  // namespace
 
+void Shape::ForgetChunk(size_t memory, uint32_t chunk) {
+  if (chunk < chunks[memory].size()) chunks[memory][chunk].token = nullptr;
+  if (chunk < causes[memory].size()) causes[memory][chunk] = nullptr;
+  slots[memory].ForgetChunk(chunk);
+}
+
 void ShapeMemory::Follow(const cluster::NodeTable& nodes) {
   if (shapes_.size() > kMostShapes) {
     shapes_.clear();
@@ -32,13 +38,9 @@ void ShapeMemory::Follow(const cluster::NodeTable& nodes) {
   const std::vector<uint32_t> changed = eligibility_.Follow(nodes);
   if (changed.empty()) return;
   for (auto& [spec, shape] : shapes_) {
-    for (std::vector<ChunkBest>& chunks : shape.chunks) {
-      for (const uint32_t chunk : changed) {
-        if (chunk < chunks.size()) chunks[chunk].token = nullptr;
-      }
-    }
-    for (Slots& slots : shape.slots) {
-      for (const uint32_t chunk : changed) slots.ForgetChunk(chunk);
+    for (const uint32_t chunk : changed) {
+      for (size_t memory = 0; memory < shape.chunks.size(); ++memory)
+        shape.ForgetChunk(memory, chunk);
     }
   }
 }
@@ -48,10 +50,7 @@ void ShapeMemory::FollowKept(size_t memory, const cluster::NodeSet& kept) {
   const uint32_t chunks = std::max(before.end_chunk(), kept.end_chunk());
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
     if (before.Word(chunk) == kept.Word(chunk)) continue;
-    for (auto& [spec, shape] : shapes_) {
-      if (chunk < shape.chunks[memory].size()) shape.chunks[memory][chunk].token = nullptr;
-      shape.slots[memory].ForgetChunk(chunk);
-    }
+    for (auto& [spec, shape] : shapes_) shape.ForgetChunk(memory, chunk);
   }
   before = kept;
 }

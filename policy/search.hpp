@@ -49,6 +49,8 @@ struct ChunkBest {
   uint64_t alike = 0;  // as NodeSet::Word: those whose GPUs are as good (SameGpus), itself too
 };
 
+struct ChunkCauses;  // causes.cpp
+
 // What is remembered of pods that are alike for placement (ShapeLess).
 struct Shape {
   const cluster::PodSpec* spec = nullptr;
@@ -56,6 +58,11 @@ struct Shape {
   const std::vector<cluster::DeviceAmount>* shares = nullptr;  // Eligibility::SharesFor
   std::array<std::vector<ChunkBest>, 4> chunks;                // by Search::memory
   std::array<Slots, 4> slots;                                  // likewise
+  // What keeps it off nodes (TellCauses), likewise, by chunk; null: not known.
+  std::array<std::vector<std::shared_ptr<const ChunkCauses>>, 4> causes;
+
+  // What is remembered of that chunk is of other records.
+  void ForgetChunk(size_t memory, uint32_t chunk);
 };
 
 class ShapeMemory {
@@ -134,21 +141,37 @@ class Search {
     return {*tx_.node(node), tx_.free().gpus(node), shape.spec->gpus, (*shape.shares)[node.value],
             LinksOn(node)};
   }
-  // Calls visit(node) for the nodes of this search, rising, until it gives false.
+  // Calls visit(chunk, whole) for the chunks with nodes of this search, rising; `whole`: with all
+  // of the chunk's.
   template <typename Visit>
-  void EachNode(const Visit& visit) const {
-    constexpr uint32_t kChunk = cluster::FreeTable::kChunk;
+  void EachChunk(const Visit& visit) const {
     const uint32_t size = tx_.base().size();
-    const size_t end = within_ == nullptr ? (size + kChunk - 1) / kChunk : chunks_.size();
+    const uint32_t all = (size + cluster::FreeTable::kChunk - 1) / cluster::FreeTable::kChunk;
+    const size_t end = within_ == nullptr ? all : chunks_.size();
     for (size_t i = 0; i < end; ++i) {
       const uint32_t chunk = within_ == nullptr ? static_cast<uint32_t>(i) : chunks_[i];
-      uint64_t left = within_ == nullptr ? ~uint64_t{0} : within_->Word(chunk);
-      for (; left != 0; left &= left - 1) {
-        const cluster::NodeIndex node{chunk * kChunk +
-                                      static_cast<uint32_t>(std::countr_zero(left))};
-        if (node.value >= size || !visit(node)) return;
-      }
+      if (chunk >= all) return;
+      visit(chunk, within_ == nullptr || within_->Covers(chunk, size));
     }
+  }
+  // Calls visit(node) for the nodes of this search in that chunk, rising, until it gives false;
+  // gives what the last call gave.
+  template <typename Visit>
+  bool EachNodeOf(uint32_t chunk, const Visit& visit) const {
+    uint64_t left = within_ == nullptr ? ~uint64_t{0} : within_->Word(chunk);
+    for (; left != 0; left &= left - 1) {
+      const cluster::NodeIndex node{chunk * cluster::FreeTable::kChunk +
+                                    static_cast<uint32_t>(std::countr_zero(left))};
+      if (node.value >= tx_.base().size()) return true;
+      if (!visit(node)) return false;
+    }
+    return true;
+  }
+  // The same for all nodes of this search.
+  template <typename Visit>
+  void EachNode(const Visit& visit) const {
+    bool more = true;
+    EachChunk([&](uint32_t chunk, bool /*whole*/) { more = more && EachNodeOf(chunk, visit); });
   }
   cluster::Transaction& tx() const { return tx_; }
   const Eligibility& eligibility() const { return eligibility_; }
