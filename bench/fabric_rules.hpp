@@ -15,8 +15,8 @@ namespace muster::bench {
 
 // 1. Place names a node for every member, or none; what it names is free by the ledger, and the
 //    caller enters it there.
-// 2. Settle is told of jobs that run already, Leave of every job that was placed or settled and is
-//    gone.
+// 2. Settle is called for jobs that run already, Leave for every job that was placed or settled and
+//    is gone.
 class Rule {
  public:
   virtual ~Rule() = default;

@@ -1,4 +1,4 @@
-// GangRows: the gangs of /v1/gangs as rows of a table, and only those that changed when it is told
+// GangRows: the gangs of /v1/gangs as rows of a table, and only those that changed when it receives
 // the page again. Owned by `get gangs`; one thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// muster serve: the service, until it is told to stop.
+// muster serve: runs the service until it is stopped.
 #include <chrono>
 #include <optional>
 #include <string>

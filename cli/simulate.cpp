@@ -310,7 +310,7 @@ class Simulation {
  public:
   Simulation(const Args& args, const CliStreams& streams) : args_(args), streams_(streams) {}
 
-  // `policy`: a file; empty: the defaults. What is wrong is told.
+  // `policy`: a file; empty: the defaults. Prints what is wrong.
   std::optional<int> Prepare(const std::string& policy) {
     Result<sim::ReplayOptions> options = ReplayOptionsFrom(args_);
     if (!options.ok()) return Misused(streams_, "simulate", options.error().message);

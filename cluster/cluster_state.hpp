@@ -76,7 +76,7 @@ class ClusterState {
   bool Remove(const NodeUid& uid);
   bool Remove(const PodUid& uid);
   bool Remove(const PodGroupUid& uid);
-  // Removes it, and takes it up again when it is told of again.
+  // Removes it, but unlike Remove lets a later Upsert of the same UID add it again.
   bool Forget(const PodUid& uid);
   bool Forget(const PodGroupUid& uid);
   bool Remove(const NamespaceUid& uid);

@@ -1,5 +1,5 @@
-// What HAMi's device plugin is told of the devices of a pod: annotations that are written with its
-// Binding, where the plugin of the node is HAMi's (Node::plugin), and what they say afterwards.
+// What HAMi's device plugin learns of a pod's devices: annotations that are written with the pod's
+// Binding where the node's plugin is HAMi's (Node::plugin), and what they say afterwards.
 // Pure functions; any thread.
 //
 // The plugin hands out the devices of the first container in the list that is not empty, for each

@@ -26,8 +26,8 @@ struct Gpu {
   bool healthy = true;
   bool cordoned = false;  // given to no new pod: an administrator says so
   bool left_out = false;  // given to no new pod for now: pods failed on it at their start
-  // Of which device it is a partition (MIG); that one is given out only as its partitions, and is
-  // none of Node::gpus.
+  // The device of which this is a MIG partition. That device is given out only as partitions, and
+  // is not in Node::gpus.
   GpuIndex parent = kNoParent;
   HamiMode hami_mode = HamiMode::kNone;
   auto operator<=>(const Gpu&) const = default;

@@ -78,7 +78,7 @@ struct NodeTally {
 
   // True when more is held than there is of something that a pod asks for with these.
   bool Short(const Resources& requests, const GpuRequest& gpu_request) const;
-  // The same for anything at all.
+  // True when more is held than there is of anything at all.
   bool overcommitted() const;
 };
 

@@ -14,7 +14,7 @@
 namespace muster::cluster {
 
 struct QuotaLine {
-  // Of which a pod asks for: 1, its GPUs, its CPU, its memory.
+  // What a pod counts against it: 1, its GPUs, its CPU, its memory.
   enum class Kind { kPods, kGpus, kCpu, kMemory };
   Kind kind = Kind::kPods;
   std::string resource;  // as the quota names it: "requests.nvidia.com/gpu"

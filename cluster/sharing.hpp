@@ -25,9 +25,9 @@ class SharingModel {
   // 1. Constant, and no two models have the same. As annotation muster.dev/gpu-devices writes it.
   virtual std::string_view name() const = 0;
   // 2. What `request` takes of `gpu` when it is given a part of it; none when that device cannot
-  //    serve such a request at all. The same for the same arguments, never more than all of it, and
-  //    something of its memory, so that whether pods fit beside each other does not depend on who
-  //    came first.
+  //    serve such a request at all. Equal arguments give equal shares. A share is never more than
+  //    the whole device and always has some of its memory, so that whether pods fit side by side
+  //    does not depend on which came first.
   virtual DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const = 0;
   // 3. How many GPUs a device plugin advertises for it, at least 1. Where it is more than one, a
   //    request may be given several turns of one device.

@@ -69,7 +69,7 @@ inline constexpr GpuMilli kWholeGpu{1000};
 
 constexpr Duration Seconds(int64_t seconds) { return Duration(SaturatingMultiply(seconds, 1000)); }
 
-// A point on the engine's time line. The engine is told the time; it never asks for it.
+// A point on the engine's time line. The engine is given the time; it never reads a clock.
 class Time {
  public:
   constexpr Time() = default;

@@ -41,7 +41,7 @@ class UsageTable {
   // Zero for a queue that holds nothing.
   Usage of(const std::string& queue) const;
   const std::map<std::string, Usage>& queues() const { return queues_; }
-  // The same of pods that are not preemptible alone.
+  // As queues(), but of non-preemptible pods only.
   const std::map<std::string, Usage>& non_preemptible() const { return non_preemptible_; }
   bool operator==(const UsageTable&) const = default;
 

@@ -63,7 +63,7 @@ class FieldReader : public FieldVisitor {
   const YamlNode* Take(const FieldInfo& info);
   // The same, but refuses it when its section is there and its default is not `allowed`.
   const YamlNode* TakeOrNeed(const FieldInfo& info, bool allowed, const std::string& expected);
-  // The same of a field that has other names; `node`: under its own.
+  // As Take, for a field that has other names; `node`: the value under its own name, or null.
   const YamlNode* TakeOther(const FieldInfo& info, const YamlNode* node);
   void Note(const std::string& path, Mark mark, const std::string& text,
             std::vector<std::string>* notes) const;

@@ -57,7 +57,7 @@ struct PolicyReading {
 PolicyReading ReadPolicy(std::string_view text, const std::string& file_name);
 PolicyReading ReadPolicyFile(const std::string& path);
 
-// The same for callers with room for one error.
+// As above, for callers with room for one error.
 inline cluster::Result<Policy> LoadPolicy(std::string_view text, const std::string& file_name) {
   return ReadPolicy(text, file_name).Take();
 }

@@ -17,7 +17,7 @@ inline constexpr std::string_view kPolicyKey = "policy.yaml";
 // a value in quotes has lines of its own, which follow the place of the value: "cm.json:4:12:
 // data[policy.yaml]:3:1: …".
 PolicyReading ReadPolicyOrManifest(std::string_view text, const std::string& file_name);
-// The same of a file.
+// As above, from a file.
 PolicyReading ReadPolicyOrManifestFile(const std::string& path);
 
 }  // namespace muster::config

@@ -6,8 +6,8 @@
 // 2. What must outlive the process (Past) is written with the status, or by itself when a next
 //    process would otherwise take the gang for another one. Without a PodGroup object the bound
 //    pods carry it.
-// 3. Each change of state that people should know is told by one Event; one that says why the gang
-//    waits is told again (reminders.hpp). Each change of why it waits is one line for the log, too.
+// 3. Each change of state that people should know gets one Event; an Event that says why the gang
+//    waits is repeated (reminders.hpp). Each change of that reason is also one line in the log.
 // 4. Nothing is said of gangs in which Muster has no part.
 //
 // A restart forgets what was written: the record is taken up from the objects (remember.hpp), the

@@ -20,8 +20,8 @@ using cluster::Time;
 
 namespace {
 
-// The engine acts on a deadline when it is told that the time has come; outcomes then take their
-// own time.
+// The engine acts on a deadline only in the first Advance after it; the outcomes of its actions
+// then take time, too.
 constexpr cluster::Duration kSlack = cluster::Seconds(30);
 
 void AuditNodes(const EngineState& state, std::vector<std::string>& broken) {

@@ -41,7 +41,7 @@ struct Booking {
   std::vector<cluster::Placement> kept;
   bool free = false;         // as of then, all of the room is
   bool sound = true;         // as of then, it will be free at `at`
-  bool turned_away = false;  // some gang is told that it waits for this one's room
+  bool turned_away = false;  // the reason of some waiting gang names this room
   bool called = false;       // it was due, and the gang had a turn for it
   bool open = false;         // closed room that is open to others for now, as of the last look
   cluster::Time turns_at = cluster::Time::Never();  // when that changes next

@@ -207,7 +207,7 @@ void AwaitEnd(EngineState& state, const Shielded& shielded, Time now) {
 
 KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) {
   const policy::Preemptor preemptor = PreemptorOf(gang);
-  // Others were evicted for it in vain: for now it only has what is left anyway.
+  // It preempted in vain: for now its candidates are only pods that leave anyway.
   const bool leaving_only = MayPreemptFrom(state, gang).has_value();
   const bool by_queue = state.queue_book.on();
   KnownCandidates& known = state.candidates;

@@ -59,16 +59,16 @@ struct KnownCandidates {
 bool Preempts(const EngineState& state, const Gang& gang);
 // The same, of a pending gang, and there may be somebody.
 bool MayPreempt(const EngineState& state, const Gang& gang);
-// Until then nobody is evicted for it, because others were in vain; nothing: it may have others
-// evicted.
+// The time until which it may not preempt, because an earlier preemption was in vain; nothing: it
+// may preempt.
 std::optional<cluster::Time> MayPreemptFrom(const EngineState& state, const Gang& gang);
 // Of a pending gang.
 KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, cluster::Time now);
-// The same whatever the options say, and whoever was evicted for it in vain.
+// As CandidatesFor, but whatever the options say, and also after a preemption in vain.
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang,
                                             cluster::Time now);
 std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& losses);
-// What the rule is told of a gang that wants room.
+// What policy::VictimRule receives about a gang that wants room.
 policy::Preemptor PreemptorOf(const Gang& gang);
 // The gang may have these evicted: each is of a gang that goes whole or keeps its minimum. What the
 // gang has of its plan is not charged twice.

@@ -31,7 +31,7 @@ bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vecto
 // Pods that hold something on the node and are in no gang.
 void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts);
 
-// As another engine is told of it.
+// The node as another engine receives it: what is left out counts as cordoned.
 cluster::Node AsFact(cluster::Node node);
 
 }  // namespace muster::engine

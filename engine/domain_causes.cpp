@@ -17,7 +17,7 @@ using topology::LevelRef;
 
 namespace {
 
-// Of the domain that is told of.
+// The counts only: DomainOffer names the domain.
 std::string CountsText(policy::Shortage shortage) {
   shortage.domain.clear();
   return NodesText(shortage, "have room");
@@ -217,7 +217,7 @@ class Comparison {
   policy::LinksMemory links_;
 };
 
-// The level of which a gang with nodes is told: see OthersThan.
+// The level whose domains OthersThan reports for a gang that has nodes.
 std::optional<LevelRef> LevelFor(const LyingGang& gang, const policy::DomainOffers& offers,
                                  const policy::Options& options,
                                  const cluster::TopologyTerms& terms) {

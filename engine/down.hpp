@@ -1,6 +1,6 @@
-// Down: what is out of use where a gang could be, and comes back or is mended: nodes that are not
-// ready or cordoned, GPUs that are unhealthy or cordoned (internal to engine/). What Muster leaves
-// out by itself is told elsewhere (Node::left_out). Pure functions of a snapshot.
+// Down: what is out of use where a gang could run, until it returns or is fixed: nodes that are
+// cordoned or not ready, GPUs that are cordoned or unhealthy (internal to engine/). What Muster
+// itself leaves out is reported elsewhere (Node::left_out). Pure functions of a snapshot.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Down {
 Down DownAmong(const cluster::Snapshot& nodes, const cluster::NodeSet* among,
                const cluster::PodSpec& pod, int64_t least = 0);
 
-// The nodes of that domain of that level; null: there is none of that name.
+// The nodes of the domain `name` of that level; null: no such domain exists.
 std::shared_ptr<const cluster::NodeSet> NodesOfDomain(const topology::Fabric& fabric,
                                                       const std::string& level,
                                                       const std::string& name);

@@ -40,7 +40,7 @@ void NoteNode(EngineState& state, const std::string& node);
 // The gang's pause goes on, or ends. It is being judged.
 void FollowRefusal(EngineState& state, Gang& gang, cluster::Time now);
 // No room was found for a gang that kube-scheduler refused. It waits for evidence again, as long as
-// nobody may be evicted for it; else it is tried once more on every node. False: it just waits.
+// it may not preempt; else it is tried once more on every node. False: it just waits.
 bool WaitForEvidence(EngineState& state, Gang& gang, cluster::Time now);
 
 // The nodes that pods of a gang are kept off.

@@ -11,7 +11,7 @@
 
 namespace muster::engine {
 
-// Of nodes that may get new pods `free` is told, of all others that they are there.
+// `nodes` and `gpus` count all nodes; what is free counts only on nodes that may get new pods.
 struct DomainView {
   std::string tree;
   std::string level;

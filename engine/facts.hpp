@@ -1,4 +1,4 @@
-// Facts: what the engine is told about the cluster. Each is idempotent and keyed by UID (see
+// Facts: what the engine learns about the cluster. Each is idempotent and keyed by UID (see
 // cluster/cluster_state.hpp).
 #pragma once
 

@@ -53,7 +53,7 @@ struct QueuePlace {
 struct WorkState {
   uint64_t version = 0;                // changes whenever anything a plan depends on changes
   std::optional<cluster::Time> timer;  // when it is looked at without further facts
-  std::optional<cluster::Time> tell;   // when it is told of without further facts
+  std::optional<cluster::Time> tell;   // when it is published without further facts
 };
 
 // What outlives the gang's pods, see succession.hpp.

@@ -35,7 +35,7 @@ enum class GangState {
   kFinished,       // Forming, Queued (new members), (gone)
   kBackoff,        // Queued, Forming
   kDegraded,       // Running, Binding, Backoff, Finished, Forming
-  kInvalid,        // Forming, Queued (when mended)
+  kInvalid,        // Forming, Queued (when fixed)
   kForbidden,      // Forming, Queued (when the policy changes)
   kUnsatisfiable,  // Queued (when the cluster or the gang changes), Forming
   kPreempting,     // Reserved (its victims are gone), Backoff, Queued, Forming

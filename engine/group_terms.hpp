@@ -5,9 +5,9 @@
 // 1. The PodGroup's own value counts, else its class, else the lowest of its pods' labels.
 // 2. It counts for every member, whatever the pods say. An operator's order takes precedence, and
 //    the cap of the queue holds in any case.
-// 3. A class that is not known changes nothing, and is told (`not_honoured`), as what PodGroup,
-//    owner and pods say to other systems and Muster does not follow. All gangs are settled again
-//    when a PriorityClass or the policy changes.
+// 3. An unknown class changes nothing and is reported in `not_honoured`, beside the fields of
+//    PodGroup, owner and pods that are meant for other systems and that Muster does not follow. All
+//    gangs are settled again when a PriorityClass or the policy changes.
 #pragma once
 
 #include <cstdint>

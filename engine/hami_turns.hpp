@@ -4,9 +4,9 @@
 // The plugin is not told whom it serves (cluster/hami_devices.hpp). Two pods of one node that start
 // at the same time could get each other's devices.
 //
-// 1. A pod for which the plugin is told is bound when nobody else has the node's turn: no pod there
-//    has a Pod::hami_turn, no such pod is being bound there, and HAMi's scheduler has not locked
-//    the node.
+// 1. A pod that the plugin is to serve is bound only when nobody else has the node's turn: no pod
+//    there has a Pod::hami_turn, no other pod for the plugin is being bound there, and HAMi's
+//    scheduler has not locked the node.
 // 2. Of those that could be bound now the one goes first whose gang was planned first; then the
 //    gangs' ids, the ranks and the UIDs decide.
 // 3. No turn ends because of the time that it takes. A kubelet that works admits a pod within

@@ -108,7 +108,7 @@ class HandoverStep {
   // Its own scheduler places it.
   void Others(Member& member);
   void Bind(Member& member);
-  // What HAMi's plugin on that node is told; empty: nothing.
+  // The device list that the Binding passes to HAMi's plugin on that node; empty: none.
   std::string HamiDevices(const Member& member, const BindPod& bind, const cluster::Node& node);
   void Release(Member& member);
   // Without a PodGroup object the pods carry what outlives the process.

@@ -3,7 +3,7 @@
 //
 // 1. An owner that is not known, of whatever kind, is taken for one that recreates its pods, and at
 //    once: Muster may not be allowed to read Jobs.
-// 2. It has one entry for each Job that is told of and has not ended, and one for each pod of such
+// 2. It has one entry for each Job that is known and has not ended, and one for each pod of such
 //    a Job whose deletion was requested; an entry goes with its Job or pod.
 // 3. A restart forgets it; the list of Jobs fills it again.
 #pragma once

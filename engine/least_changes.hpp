@@ -31,7 +31,7 @@ struct LeastChange {
   enum class What { kMembers, kHold, kQueue, kFree, kTolerate, kNodes, kEnds, kFewer };
   What what = What::kMembers;
   std::string text;  // "gangs a/x and a/y with 12 GPUs end"
-  // The same as data; 0 or empty: it says nothing of that.
+  // What `text` says, as data; 0 or empty: it does not mention that.
   int64_t pods = 0;                   // that are created, or for which it asks in place of more
   int64_t gpu_milli = 0;              // that become free, wherever, or that gangs which end hold
   std::vector<NodeShare> nodes = {};  // where they become free; that can be used again

@@ -30,7 +30,7 @@ void Detach(EngineState& state, const PodUid& uid) {
   const bool evicted = at.member->writes->doing == WriteKind::kEvict;
   state.writes.Forget(*at.member, "muster: the pod is gone");
   if (const GangId* preemptor = state.preemptions.PreemptorOf(uid)) {
-    // What came of the eviction is told by its being gone.
+    // The pod is gone: an eviction that is under way has succeeded.
     if (evicted) NoteEvicted(state, GangId(*preemptor));
     TouchPreemptor(state, *at.member);
   }

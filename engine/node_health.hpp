@@ -29,9 +29,9 @@
 // 5. A strike older than kRemember, by the newest time that any pod's status showed, is void.
 //    Memory: kMost strikes, the oldest of them forgotten first.
 //
-// After a restart it is told of the pods that exist, and counts again. Forgotten are failures and
+// After a restart it receives the existing pods and counts again. It has forgotten failures and
 // good starts whose pods are gone, how often a node was left out before, and for how long it still
-// would be: with enough failed pods left it is left out again, for `first`.
+// would be: with enough failed pods left, the node is left out again, for `first`.
 //
 // Guarded by Scheduler.
 #pragma once

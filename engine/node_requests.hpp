@@ -84,7 +84,7 @@ class NodeRequests {
   const NodeRequest* Wanted(const cluster::GangId& gang) const;
 
   NodeRequest& Add(const cluster::ObjectKey& key, const cluster::GangId& gang);
-  // It is looked at by the next one who asks what is to be written.
+  // Makes the next WriteRequests look at all requests.
   void Touch() { due_ = cluster::Time(0); }
   void Erase(const cluster::ObjectKey& key);
 

@@ -14,10 +14,10 @@ struct EngineState;
 // What it would do; an error says why it cannot be done now.
 cluster::Result<OrderEffect> Consider(const EngineState& state, const Order& order,
                                       cluster::Time now);
-// The same, and does it. Each order is told in an Event on the gang, or on what keeps the orders.
+// As Consider, and does it. Each order gets an Event on the gang, or on what keeps the orders.
 cluster::Result<OrderEffect> Carry(EngineState& state, const Order& order, cluster::Time now);
 
-// What stood before this process began; nothing is told.
+// Takes over orders that stood before this process began; no Events.
 void AdoptOrders(EngineState& state, const StandingOrders& orders, cluster::Time now);
 // Orders, pauses and reclaims that are over.
 void FollowOrders(EngineState& state, cluster::Time now);

@@ -39,7 +39,7 @@ struct LeftBehind {
   Tries tries;        // to preempt, in vain
   // After which it pauses; nothing: it does not.
   std::optional<Refusal> silence;
-  bool paid = false;  // others were evicted for it, and it has not ended since
+  bool paid = false;  // it preempted others, and has not ended since
 };
 
 class Owners {

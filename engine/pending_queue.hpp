@@ -1,4 +1,4 @@
-// PendingQueue: the gangs that wait for a plan, whose turn it is, and who fails together (internal
+// PendingQueue: the gangs that wait for a plan, which is next, and which fail together (internal
 // to engine/). Owned and guarded by Scheduler.
 //
 // 1. Gangs that ask for the same under the same priority are of one Kind: where one does not fit,
@@ -40,7 +40,7 @@ class QueueBook;
 
 class PendingQueue {
  public:
-  // `book`: whose turn it is while that is on; null: `turns` says it. Must outlive it.
+  // `book` chooses the next gang while it is on; off or null: `turns` does. Must outlive this.
   explicit PendingQueue(std::shared_ptr<const queues::Turns> turns, QueueBook* book = nullptr)
       : turns_(std::move(turns)), book_(book) {}
 

@@ -64,7 +64,7 @@ struct PlanJob {
   std::shared_ptr<const cluster::Snapshot> empty;
   uint64_t basis = 0;               // EverFits::basis() then
   std::string fits_in;              // EverFits::FitsIn, where that is known already
-  KnownCandidates candidates;       // that may be evicted for it
+  KnownCandidates candidates;       // that it may preempt
   cluster::TopologyTerms topology;  // what it wants; where there are candidates
   // Its queues leave no room for it: it is placed only where victims make some.
   bool over_queue = false;

@@ -110,7 +110,7 @@ bool WaitsForOthersOfUser(EngineState& state, Gang& gang, const PlanJob& job) {
   return true;
 }
 
-// It has been complete for long enough that others may be evicted for it.
+// It has been complete for long enough to preempt others.
 bool PastDelay(EngineState& state, const Gang& gang, Time now) {
   const QueueBook& book = state.queue_book;
   if (!book.on() || !gang.course.queued_at) return true;

@@ -1,4 +1,4 @@
-// Planning: the gang whose turn it is becomes a PlanJob, which is planned outside the lock;
+// Planning: the gang that is next in order becomes a PlanJob, which is planned outside the lock;
 // commit.hpp has what comes of it (internal to engine/).
 #pragma once
 

@@ -18,7 +18,7 @@ constexpr Duration kMostBackoff = cluster::Seconds(86'400);
 constexpr Duration kHour = cluster::Seconds(3'600);
 // Failures that are further apart are none in a row.
 constexpr Duration kInARow = cluster::Seconds(300);
-// What fails may be mended soon: so long is a pod left alone for it at first.
+// How long a pod is left alone after its first GiveUp: the cause may be fixed soon.
 constexpr Duration kGivenUpFor = cluster::Seconds(60);
 
 }  // namespace

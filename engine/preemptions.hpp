@@ -13,8 +13,8 @@
 //    longer after each such failure in a row.
 // 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
 //    protection ends (Protect). Nor is one whose eviction failed three times in a row (Fails).
-// 5. For a gang that ended early after others were evicted for it nobody is for an hour, also if it
-//    is forgotten meanwhile (EndedEarly).
+// 5. A gang that preempted others and ended early may not preempt for an hour, also if it is
+//    forgotten meanwhile (EndedEarly).
 // 6. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
 //    protection ends (WakeAt).
 //
@@ -106,7 +106,7 @@ class Preemptions {
   void GiveUp(const cluster::PodUid& pod, cluster::Time now);  // protects it, each time longer
   void ForgetFailures(const cluster::PodUid& pod) { failures_.erase(pod); }
 
-  void Pay(const GangId& preemptor) { paid_.insert(preemptor); }  // others were evicted for it
+  void Pay(const GangId& preemptor) { paid_.insert(preemptor); }  // it preempted others
   bool any_paid() const { return !paid_.empty(); }
   bool Paid(const GangId& preemptor) const { return paid_.contains(preemptor); }
   bool TakeCost(const GangId& preemptor) { return paid_.erase(preemptor) > 0; }

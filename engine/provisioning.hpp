@@ -8,10 +8,10 @@
 // 3. One that failed, or whose nodes did not come while cluster-autoscaler kept them, is tried
 //    again: after a minute, then twice as long each time, up to an hour. The try and its end are in
 //    the API server, so that a restart changes nothing of that.
-// 4. The name follows from the gang, from what is asked for and from the try: who asks again, not
-//    knowing that it has asked, makes no second one.
-// 5. Of a gang that is not known, one is deleted: a minute after it was told of, because what it is
-//    for may be told of later.
+// 4. The name follows from the gang, from what is asked for and from the try: a process that does
+//    not know of an earlier request and asks again creates no second one.
+// 5. A request of an unknown gang is deleted a minute after it was first seen: the gang may become
+//    known later than the request.
 #pragma once
 
 #include <string>

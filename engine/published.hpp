@@ -28,9 +28,9 @@ struct Published {
   bool record_differs = false;  // the object says otherwise since
 };
 
-// What is told of it as long as it waits. See Reminders.
+// When a gang that waits is reported. See Reminders.
 struct Reminder {
-  cluster::Time event = cluster::Time::Never();    // when its Event is told again
+  cluster::Time event = cluster::Time::Never();    // when its Event is repeated
   bool looked = false;                             // it was tried for that
   cluster::Time members = cluster::Time::Never();  // when its members are told
   cluster::Time told_at = cluster::Time::Never();  // to members, last; Never: not yet

@@ -1,8 +1,8 @@
-// QueueBook: the policy's queues, what each uses, and whose turn it is (internal to engine/).
+// QueueBook: the policy's queues, what each uses, and which is next (internal to engine/).
 // Guarded by Scheduler.
 //
-// 1. Without queues in the policy it is off: nothing is limited, and Rules::turns says whose turn
-//    it is.
+// 1. Without queues in the policy it is off: nothing is limited, and Rules::turns chooses the next
+//    gang.
 // 2. What it says of usage and capacity is of the last Follow.
 // 3. A pod is charged to the queue of its gang (Pod::queue, set while the gang is settled), or to
 //    queues::kOrphan; one that is of no gang of Muster's to none.
@@ -10,8 +10,8 @@
 // 5. A queue of a namespace is there as long as a gang has entered it or pods are charged to it;
 //    the next Follow sees that it is not.
 //
-// After a restart usage follows from the pods. What was used before is told again (UsageRecord is a
-// fact); else a queue begins as if it had always used what it uses then.
+// After a restart usage follows from the pods. What was used before comes as a fact (UsageRecord);
+// without one, a queue begins as if it had always used what it uses then.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class QueueBook {
   // What follows needs on().
   const queues::Tree& tree() const { return book_->ledger.tree(); }
   const queues::Ledger& ledger() const { return book_->ledger; }
-  // The same as if nobody used anything.
+  // The ledger as if nobody used anything.
   const queues::Ledger& idle() const { return book_->idle; }
   queues::Tournament& tournament() { return book_->tournament; }
   queues::QueueIndex IndexOf(const std::string& queue) const {

@@ -28,7 +28,7 @@ void SetRanks(const EngineState& state, const Gang& claimant, queues::QueueIndex
 bool MayEvictByQueues(const EngineState& state, const Gang& gang,
                       const std::set<cluster::PodUid>& victims);
 
-// The same of one that leaves already, as if it did not.
+// R7 for one member of `of` alone, which leaves already: as if it did not leave.
 bool MayEvictByQueues(const EngineState& state, const Gang& gang, const Gang& of,
                       const Member& member);
 

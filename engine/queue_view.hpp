@@ -49,7 +49,7 @@ struct ShapeView {
   queues::Shape shape;
   std::vector<std::string> nodes;  // kept for it now, in order
   int64_t whole = 0;               // of these, nobody else has GPUs there
-  int64_t lent = 0;                // others have, who may be evicted for it
+  int64_t lent = 0;                // others have, whom it may preempt
   int64_t gpu_milli = 0;           // of all of them
   // There are no more such nodes that it could have.
   int64_t missing() const { return shape.whole_nodes - static_cast<int64_t>(nodes.size()); }

@@ -22,7 +22,7 @@ std::string NaturalKey(std::string_view name);
 // two that stay have the same. In a JobSet, where the index begins anew in each Job, all Jobs are
 // one owner, and the Job's index comes first.
 std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members);
-// The same of the gang's members that are well-formed and stay, wherever they are.
+// The ranks of the gang's members that are well-formed and stay, wherever they are.
 using Ranks = std::unordered_map<const Member*, uint32_t>;
 Ranks RanksOfLive(const Gang& gang);
 

@@ -23,10 +23,10 @@ struct ReclaimChoice {
 };
 
 // R6 without a preemptor: members beyond a gang's minimum before whole gangs, each in the rule's
-// order, none that is not needed. Of the queue and those below it; left alone is what
-// CannotBeEvicted, the system's gangs (R14), and what leaves anyway. What PodDisruptionBudgets keep
-// stays, too, and is told: beside what is taken before it. A minRuntime keeps nobody, and is told.
-// Too few: `gpu_milli` says so.
+// order, none that is not needed. Of the queue and those below it; not what CannotBeEvicted names,
+// gangs of the system (R14), or what leaves anyway. What PodDisruptionBudgets protect, given what
+// is taken before it, stays too: `kept` reports it. A minRuntime protects nobody: `despite` reports
+// it. Too few: `gpu_milli` says so.
 ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
                             cluster::Time now);
 

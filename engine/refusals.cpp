@@ -78,7 +78,7 @@ bool NamesUnplanned(std::string_view words) {
 
 Refusal& Refusals::Begin(const GangId& gang, const Members& members, Time now) {
   Refusal& refusal = refused_[gang];
-  if (!refusal.waits || refusal.members.empty()) {  // else it is told of one more
+  if (!refusal.waits || refusal.members.empty()) {  // else it gets more members
     ++refusal.times;
     refusal.members.clear();
   }

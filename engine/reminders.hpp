@@ -1,23 +1,23 @@
-// Reminders: what is told of a gang that waits for as long as it waits, and to its members
+// Reminders: Events on a gang for as long as it waits, and messages to its members
 // (internal to engine/). Owned and guarded by Scheduler.
 //
 //   another reason ──▶ Waits ──▶ the Event, again every Rules::tell_again ──▶ Stops
 //                        └── 5 min ──▶ its gated members, once for this reason
 //
-// 1. An API server keeps Events for an hour: told every half hour, there is always one. The counts
-//    in it are of then; that they change brings no write in between.
-// 2. A pod's own message stays without being renewed. Members are told of a reason that lasts,
-//    each once, not more often than Events: of a gang kAtOnce, the first by rank, and so many again
-//    every kMembersAfter while there are more.
-// 3. Gangs that came together are told one after the other, kBetween apart, where that delays none
-//    for more than kSlack: what would be enough for each can be looked for then, and their members'
-//    writes are no burst.
-// 4. Some seconds before an Event is told again the gang is tried once more: what is told is true
-//    then.
+// 1. An API server keeps Events for an hour: repeated every half hour, there is always one. Its
+//    counts are of the time of its write; a change of them alone writes nothing in between.
+// 2. A pod's own message stays without being renewed. Members get a reason that lasts, each once,
+//    not more often than Events: of a gang kAtOnce, the first by rank, and so many again every
+//    kMembersAfter while there are more.
+// 3. Gangs that came together are reported one after the other, kBetween apart, where that delays
+//    none for more than kSlack: so what would be enough can be looked for each of them, and the
+//    writes to their members are no burst.
+// 4. Some seconds before an Event is repeated the gang is tried once more, so that the Event is
+//    true then.
 // 5. An Event that is to say what would be enough is held until that was looked for: see Next.
 //
-// A restart forgets when what was told: each gang that waits is told of once more, and its members
-// get the message that they have.
+// A restart forgets what was reported when: each gang that waits is reported once more, and its
+// members get the message that they already have.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ class Reminders {
  private:
   static cluster::Time Slot(cluster::Time& last, cluster::Time from);
 
-  const cluster::Duration again_;  // 0: nothing is told again
+  const cluster::Duration again_;  // 0: nothing is repeated
   WriteTracker& writes_;
   std::deque<Held> held_;  // empty between two Advances
   cluster::Time last_event_;

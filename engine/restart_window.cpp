@@ -33,7 +33,7 @@ bool Early(const queues::PreemptionSpec& terms, Time since, Time now) {
   return now - since < Duration(std::max(terms.min_runtime_preempt, terms.min_runtime_reclaim));
 }
 
-// Others were evicted for it, it runs, and was not evicted itself.
+// It preempted others, it runs, and was not evicted since it started.
 bool HasPaidRun(const EngineState& state, const Gang& gang) {
   return state.queue_book.on() && !gang.id.solo && state.preemptions.Paid(gang.id) &&
          gang.past.running_since() &&

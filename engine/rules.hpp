@@ -20,9 +20,9 @@ struct Rules {
   std::shared_ptr<const cluster::DeviceAssigner> devices =
       std::make_shared<const cluster::LowestNumbered>();
   std::shared_ptr<const policy::Wishes> wishes = std::make_shared<const policy::FabricWishes>();
-  // The Event on why a gang waits is told again after this, as long as it waits: an API server
-  // keeps Events for an hour. 0: nobody reads them: never, members are not told, and what would be
-  // enough is not looked for.
+  // The Event on why a gang waits is repeated after this, as long as it waits: an API server keeps
+  // Events for an hour. 0: nobody reads them, so it is not repeated, members get no message, and
+  // what would be enough is not looked for.
   cluster::Duration tell_again = cluster::Seconds(1800);
 };
 

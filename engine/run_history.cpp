@@ -10,7 +10,7 @@ using cluster::Duration;
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
-// Of which Kubernetes makes random names (k8s.io/apimachinery/pkg/util/rand).
+// The characters of random names of Kubernetes (k8s.io/apimachinery/pkg/util/rand).
 constexpr std::string_view kRandom = "bcdfghjklmnpqrstvwxz2456789";
 constexpr size_t kRandomLength = 5;
 

@@ -213,7 +213,7 @@ Time ScaleUpDue(const EngineState& state, const Gang& gang) {
 }
 
 std::vector<const Member*> NeededForStart(const Gang& gang) {
-  // The same as RequestOf takes.
+  // The members that RequestOf takes as required.
   const std::vector<const Member*> open = OpenMembers(gang);
   const cluster::Headcount there =
       CountMembers(gang, !gang.minimum.roles.empty(),

@@ -49,8 +49,8 @@ Scheduler::Scheduler(const Options& options, Rules rules)
 
 Scheduler::~Scheduler() = default;
 
-// The cycle: what is told of changes the books (Apply, Report, Filter, Bind); Advance follows it
-// up.
+// The cycle: facts, outcomes and calls change the books (Apply, Report, Filter, Bind); Advance
+// follows them up.
 Progress Scheduler::Advance(Time now, const std::function<void()>& meanwhile) {
   {
     FairMutexLock lock(mu_);

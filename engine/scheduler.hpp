@@ -93,7 +93,7 @@ class Scheduler {
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
   // The gang without a PodGroup whose owner has that name, if there is exactly one.
   std::optional<GangView> FindGangOfOwner(const cluster::ObjectKey& owner) const;
-  // Of a gang that there is none of: what else that name could have meant, "; did you mean …?";
+  // For a gang that does not exist: what else its name could have meant, "; did you mean …?";
   // empty: nothing. `elsewhere`: gangs of that name in other namespaces may be named.
   std::string HelpFor(const cluster::ObjectKey& unknown, bool elsewhere) const;
   // Nothing where the gang is unknown or has no pods.

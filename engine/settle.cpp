@@ -241,7 +241,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   return next;
 }
 
-// What is told again is tried before, so that it is true then.
+// A gang is tried again before its Event is repeated, so that the Event is true then.
 void Tell(EngineState& state, Gang& gang, Time now) {
   if (Reminders::TakeLook(gang, now) && gang.pending() && gang.queue->tried) {
     state.queue.ForgetFailures();

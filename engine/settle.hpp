@@ -19,9 +19,9 @@ inline constexpr int64_t kSlice = 256;
 //   5. Gangs that were tried in vain: published.
 bool Settle(EngineState& state, cluster::Time now);
 
-// Publishes what lasts long enough by now, of some of the gangs of which that is so; the next call
-// goes on. Gangs that were touched are left to Settle. Before it, so that a state which ends just
-// now is told of too.
+// Publishes states that have lasted long enough by now, of some such gangs; the next call goes on.
+// Gangs that were touched are left to Settle. Called before Settle, so that a state that ends just
+// now is published, too.
 void TellDue(EngineState& state, cluster::Time now);
 
 inline void SetState(Gang& gang, GangState state, Reason reason) {

@@ -55,7 +55,7 @@ class ShapeBook {
 
   const std::vector<Claim>& claims() const { return claims_; }
   const std::set<cluster::NodeIndex>& promised(size_t claim) const { return promises_.of(claim); }
-  // 0: it is the claim's alone. 1: nobody is there. 2: others are, who may be evicted for it.
+  // 0: it is the claim's alone. 1: nobody is there. 2: others are, whom it may preempt.
   int KindOf(size_t claim, cluster::NodeIndex node) const {
     return SuitsOf(claim, node).value_or(NodeSuits{2, 0, {}}).kind;
   }

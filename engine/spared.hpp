@@ -14,7 +14,7 @@ struct EngineState;
 // Of a gang that was planned in vain with these: who is spared and why, else that there is nobody,
 // or that all of them together are not enough.
 std::vector<std::string> WhyNotEnough(const KnownCandidates& candidates);
-// Why nobody is to be evicted for it at all; empty: others may be.
+// Why it may preempt nobody at all; empty: it may.
 std::string EvictionBar(const EngineState& state, const Gang& gang, cluster::Time now);
 // One of both, of a gang that waits for room; none: it does not, or its reason says it.
 std::vector<std::string> WhyNobodyMakesWay(const EngineState& state, const Gang& gang,

@@ -3,8 +3,8 @@
 // one thread.
 //
 //   1. An evicted pod is gone at once, and nobody makes it again.
-//   2. Time passes only when it is told to, from one moment at which something follows to the next.
-//   3. Nothing ends but what is told to.
+//   2. Time passes only by Pass, from one moment at which something follows to the next.
+//   3. A gang ends only by End.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// UnknownGang: what helps people who ask for a gang that there is none of (internal to engine/).
+// UnknownGang: what helps people who ask for a gang that does not exist (internal to engine/).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // WhatIf: what would become of a workload, or of all that waits under another policy? Answered by a
-// second engine that is told what the first one knows (trial_world.hpp). Pure function: nothing of
-// the first engine changes.
+// second engine that receives what the first one knows (trial_world.hpp). Pure function: nothing
+// of the first engine changes.
 //
 //   WhatIfAnswer answer = TryOut({.known = scheduler.DecidedFacts(), .workload = facts,
 //                                 .options = scheduler.options(), .now = now});

@@ -6,11 +6,11 @@
 //    kRounds of them Settle ends, and what is left is given out by the next one.
 // 2. A gang has one timer at most (WorkState::timer). When it is due the gang is touched.
 // 3. A fact that concerns many gangs only notes a Sweep. Sweeps of one namespace join.
-// 4. A gang that was tried in vain is told of when all touched ones are settled, without being
+// 4. A gang that was tried in vain is published when all touched gangs are settled, without being
 //    looked at.
-// 5. So is one whose second timer (WorkState::tell) is due, some at a time: gangs that came
-// together
-//    are due together.
+// 5. A gang whose second timer (WorkState::tell) is due is published in the same way. Each TellDue
+//    takes a limited number of these gangs, because gangs that came together are due
+//    together.
 //
 // A restart forgets all of it: every gang is touched by its first fact.
 #pragma once

@@ -273,14 +273,14 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
   std::optional<engine::GangView> gang = ports_.scheduler.FindGang(asked);
   if (!gang) {
     gang = ports_.scheduler.FindGangOfOwner(asked);
-    // A right may name single gangs: then not even the name of this one is told.
+    // A right may name single gangs: without one for this gang, the caller must not learn its name.
     const Status that = gang ? ports_.access.MayRead(caller, ToGet("gangs", gang->id.key)) : may;
     if (!that.ok() && that.error().code != Code::kForbidden) return FailedAnswer(that.error());
     if (!that.ok())
       return FailedAnswer({Code::kNotFound, "there is no gang " + asked.ToString(), ""});
   }
   if (!gang) {
-    // So are names that are near.
+    // Nor names that are near, without the right to list them.
     const bool of_namespace = ports_.access.MayRead(caller, ToList("gangs", asked.ns)).ok();
     const bool of_all = of_namespace && ports_.access.MayRead(caller, ToList("gangs")).ok();
     const std::string help = of_namespace ? ports_.scheduler.HelpFor(asked, of_all) : "";

@@ -5,7 +5,7 @@
 //   Perform ──▶ PodWriter ──▶ report      lease lost ──▶ no write leaves any more ──▶ lost()
 //
 // Taking over from another leader begins with a list of everything, and fences the other off
-// (kube/fence.hpp); whom the fence does not reach at once is told to the engine. Owned by the
+// (kube/fence.hpp); the engine learns which pods the fence does not reach at once. Owned by the
 // service; Start and Stop by one thread, the rest from any.
 #pragma once
 

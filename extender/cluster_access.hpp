@@ -1,5 +1,5 @@
-// How `muster serve` is told of a real cluster: a kubeconfig, or the service account of its own
-// pod. Reads the files; but for RunsAhead nothing is called.
+// How `muster serve` finds a real cluster: by a kubeconfig, or by the service account of its own
+// pod. Reads the files; only RunsAhead calls a server.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,7 @@ class DoctorReader {
   //   kForbidden     the caller may not read it
   //   kUnavailable   no answer, or one that says nothing
   cluster::Result<std::string> Get(const std::string& path) const;
-  // The same of what a POST answers.
+  // As Get, for the answer to a POST.
   cluster::Result<std::string> Post(const std::string& path, std::string body) const;
   // Gets and reads an object; what is not as expected in it is kInvalidArgument.
   cluster::Status Read(const std::string& path,

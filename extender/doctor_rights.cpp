@@ -55,7 +55,7 @@ constexpr Right kScaleUpRights[] = {
     {"delete", "", "podtemplates"},
 };
 
-// With which it knows who asks for a page or gives an order, and what they may.
+// To find out who the caller of a page or an order is, and what the caller may do.
 constexpr Right kReviewRights[] = {
     {"create", "authentication.k8s.io", "tokenreviews"},
     {"create", "authorization.k8s.io", "subjectaccessreviews"},

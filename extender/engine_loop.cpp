@@ -97,8 +97,8 @@ void EngineLoop::Run() {
   }
 }
 
-// A round costs a wake-up, and as much as the gangs that were touched are large, however little was
-// told: what is told while the loop rests is one round more, not many.
+// A round costs a wake-up, and time that grows with the size of the touched gangs, however few
+// facts came: all facts that come while the loop rests cost one more round, not many.
 void EngineLoop::Rest(std::chrono::nanoseconds round) {
   constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(2);
   constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(5);

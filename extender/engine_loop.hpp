@@ -3,9 +3,9 @@
 //   facts, outcomes, extender calls ──▶ Scheduler ──Poke──▶ [ Advance ] ──actions──▶ ActionPort
 //                                                               └──AnswerBind──▶ open Bind calls
 //
-// Advance runs when something was told, or when NextWake has come; never twice at a time. After
+// Advance runs when something has come, or when NextWake is due; never twice at a time. After
 // each run the loop rests, three times as long as the run took, 2 ms at least and 5 ms at most:
-// what is told at a quiet time is seen at once, a burst costs few wake-ups. Nothing is locked while
+// what comes at a quiet time is seen at once, a burst costs few wake-ups. Nothing is locked while
 // actions are handed out. Owned by serve; every method from any thread.
 #pragma once
 

@@ -5,7 +5,7 @@
 //
 // Contract:
 //   1. Filter and Prioritize read the plan: asked again they answer the same. What Filter remembers
-//      is told in engine/scheduler.hpp.
+//      is described in engine/scheduler.hpp.
 //   2. Bind answers through `done`, exactly once, from any thread and possibly before it returns:
 //      at once, or when the engine's AnswerBind for its ticket is delivered. Idempotent by UID.
 //   3. Every error of Filter and Bind is a reply with Error set: kube-scheduler throws the body of

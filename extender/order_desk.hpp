@@ -1,5 +1,5 @@
-// OrderDesk: takes orders of operators: who asks and whether they may, what comes of it, and the
-// record of it. See order_wire.hpp for the requests.
+// OrderDesk: takes orders of operators: who the caller is and whether they may, what comes of it,
+// and the record of it. See order_wire.hpp for the requests.
 //
 //   request ──▶ read ──▶ authorise ──▶ [ Consider ──▶ keep ──▶ Carry ] ──▶ log ──▶ answer
 //                                        one order after the other

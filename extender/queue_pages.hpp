@@ -12,7 +12,7 @@ namespace muster::extender {
 // {"queues": [{name, parent, leaf, weight, order, state, heldBy, pausedUntil, priorityCap, pending,
 // next, within, b, amounts[{resource, unit, guarantee, limit, used, pending, share, scaled,
 // borrowed, idle, kept, borrowedFrom[{queue, amount}], lentTo[{queue, amount}]}]}]}. `unit`: GPUs,
-// cores or MiB; no limit is left out. `next` is the gang whose turn it is below the
+// cores or MiB; no limit is left out. `next` is the gang that is next in order below the
 // queue, `within` and `b` how the queue is compared with its siblings then.
 std::string QueuesJson(const std::vector<engine::QueueView>& queues);
 // The members of one of these, into an object that is open.

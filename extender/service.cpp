@@ -115,8 +115,8 @@ class Service::Impl {
   void LogFaults(const std::string& message, const std::vector<Error>& faults) const {
     for (const Error& fault : faults) log_.Error(message, {{"error", fault.ToString()}});
   }
-  // The engine's time: milliseconds since 1970, because what outlives the process is told in them
-  // by API objects. Never jumps: the wall clock as it was at the start (the API server's, where
+  // The engine's time: milliseconds since 1970, because API objects give the times that outlive the
+  // process in them. Never jumps: the wall clock as it was at the start (the API server's, where
   // this host's runs ahead of it: ages are counted from times that it has written), and what has
   // passed since.
   cluster::Time Now() const {

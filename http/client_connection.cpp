@@ -245,7 +245,7 @@ bool ClientConnection::FlushTls(const CallLimits& limits) {
 
 bool ClientConnection::WaitForTls(int result, const CallLimits& limits) {
   const int wanted = SSL_get_error(ssl_.get(), result);
-  // Also after a failure: the other side is told by an alert.
+  // Also after a failure: an alert notifies the other side.
   const bool flushed = FlushTls(limits);
   if (wanted != SSL_ERROR_WANT_READ && wanted != SSL_ERROR_WANT_WRITE) {
     if (broken_ == Broken::kNone) broken_ = Broken::kTls;

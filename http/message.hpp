@@ -49,7 +49,7 @@ struct Response {
 using Handler = std::function<Response(const Request&)>;
 
 // Takes the answer, from any thread, before the handler returns or later. The first call counts;
-// when all copies are gone without one, the caller is told "internal error". May be called after
+// when all copies are gone without one, the client receives "internal error". May be called after
 // the server's end.
 using Done = std::function<void(Response)>;
 // The request is the handler's until it returns. Exceptions: as above.

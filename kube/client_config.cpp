@@ -30,7 +30,7 @@ std::string InFolderOf(const std::string& file_name, std::string_view path) {
 }
 
 // Calls visit(inner) with member `kind` of the element of `list` that is called `name`. Every name
-// must be unique, as for kubectl. False when there is none of that name.
+// must be unique, as for kubectl. False when no element has that name.
 template <typename Visit>
 bool VisitNamed(const JsonView& list, std::string_view kind, std::string_view name, Visit visit) {
   std::set<std::string_view> seen;
@@ -104,7 +104,7 @@ void ReadCluster(const JsonView& cluster, const std::string& file_name, ClientCo
 constexpr const char* kExec = "exec";
 constexpr const char* kAuthProvider = "auth-provider";
 
-// What a person is told who may use `exec`. kubectl has had none of the first two since 1.26.
+// The advice to a person who may use `exec`. kubectl dropped the first two in 1.26.
 const char* InsteadOf(std::string_view auth_provider) {
   if (auth_provider == "gcp")
     return "gcp was removed from kubectl, too; use exec with gke-gcloud-auth-plugin "

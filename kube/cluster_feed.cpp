@@ -264,8 +264,8 @@ void ClusterFeed::ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fac
   Apply(fact);
 }
 
-// 1. All of it is asked for. 2. Nodes and pods are waited for, the rest for `patience`. 3. What did
-// not come of the rest is told as silence, before anybody leads.
+// 1. Asks for all lists. 2. Waits for nodes and pods, and for the rest as long as `patience`.
+// 3. Reports what did not come as WatchStale, before anybody leads.
 bool ClusterFeed::Refresh(const std::function<bool()>& go_on) {
   std::string late;
   {
@@ -354,7 +354,7 @@ void ClusterFeed::Deliver() {
     {
       const FairMutexLock lock(facts_mu_);
       if (outbox_.empty()) return;
-      facts = &outbox_.front();  // which stays there: it is on its way until it is told
+      facts = &outbox_.front();  // which stays there until it is applied: see OnItsWay
     }
     ports_.apply(*facts);
     const FairMutexLock lock(facts_mu_);

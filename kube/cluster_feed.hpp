@@ -95,12 +95,12 @@ class ClusterFeed {
   // No more is read. Returns at once; calls that are under way go on, and may tell what they bring.
   void Quit();
   void Stop();  // Quit, and waits for those calls
-  // Lists everything again and returns when that is told. What the watches have told may be a
-  // minute and a half old. False: `go_on` says no, or nodes or pods, which tell what is free,
-  // cannot be listed. Anything else that cannot stays as it was last read, and is
-  // reported as WatchStale before this returns and until it is listed; but a kind of PodGroups is
-  // not: a gang is planned by what was last read of its object, and one of which none was read
-  // waits for it.
+  // Lists everything again and returns when the engine has received that. What the watches brought
+  // may be a minute and a half old. False: `go_on` says no, or nodes or pods, which say what is
+  // free, cannot be listed. Anything else that cannot be listed stays as it was last read, and is
+  // reported as WatchStale before this returns and until it is listed. A kind of PodGroups is not
+  // reported: a gang is planned by what was last read of its PodGroup, and waits if none was read
+  // yet.
   bool Refresh(const std::function<bool()>& go_on);
   std::vector<FeedHealth> Health() const;  // ordered by resource
   // Which pods are in gangs by their owners. Before Start, and whenever it changes.
@@ -126,7 +126,7 @@ class ClusterFeed {
   // `before`: the reader whose place it takes, or null.
   void Read(Resource resource, std::function<void(const News&)> apply, Reflector* before,
             std::function<void(const std::string&)> warn) MUSTER_REQUIRES(mu_);
-  // The same for what is only worth having.
+  // As Read, for a resource that Muster can do without.
   void ReadIfAllowed(Resource resource, Reflector* before) MUSTER_REQUIRES(mu_);
   void NotAwaited(const std::string& path);
   void ReadPodGroups(const ServedPodGroups& served);

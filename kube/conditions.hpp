@@ -37,7 +37,7 @@ class Conditions {
   // `list` may be absent.
   Conditions(ConditionForm form, const JsonView& list);
 
-  // Null: there is none of that type (and node pool). Of several the last counts.
+  // Null: no condition has that type (and node pool). Of several the last counts.
   const Condition* Find(std::string_view type, std::string_view node_pool = {}) const;
   // Adds it, or changes it where it differs. lastTransitionTime moves with the status only.
   void Set(const Condition& wanted, cluster::Time now, int64_t observed_generation);

@@ -69,7 +69,7 @@ class DeclaredGangs {
     cluster::Time created;
     bool runs = false;
   };
-  // What is told of a gang; its lists are those of its pods, for they may be long.
+  // What the engine receives about a gang; it shares the lists of its pods, for they may be long.
   struct Declared {
     cluster::PodGroup group;  // without these
     SharedList<cluster::RoleMinimum> roles = {};

@@ -18,7 +18,7 @@ namespace muster::kube {
 enum class Heed {
   kHonoured,     // `note`: how, where the name does not say it; may be empty
   kMeaningless,  // it would change nothing; `note`: why
-  kNotHonoured,  // it is told where it is set; `note`: what is done instead
+  kNotHonoured,  // it is reported where it is set; `note`: what is done instead
 };
 
 // Where a label or an annotation counts.
@@ -30,7 +30,7 @@ struct DialectField {
   std::string_view path;
   Heed heed = Heed::kHonoured;
   std::string_view note = {};
-  // What it may say, '|' in between: anything else is told. Empty: anything.
+  // The values that it may have, '|' in between; any other is reported. Empty: any value.
   std::string_view words = {};
   Place place = Place::kEither;
 };

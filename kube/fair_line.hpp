@@ -1,4 +1,4 @@
-// FairLine: what waits for a call to an API server, by namespace, and whose turn it is. A namespace
+// FairLine: what waits for a call to an API server, by namespace, and which is next. A namespace
 // whose calls hang, because its webhook does, keeps what it has taken and nothing else: Take gives
 // turns by namespace, one after the other, and passes over one that has taken as many as it may.
 //

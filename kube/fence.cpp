@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Between the sight of another's write and the end of the wait for it: the engine is told of the
-// pod by another thread.
+// How long to wait after another's write was seen: another thread passes the changed pod to the
+// engine.
 constexpr cluster::Duration kTold = cluster::Duration(500);
 constexpr const char* kNoTurn = "its turn has not come yet";
 

@@ -12,13 +12,13 @@
 // 2. Only pods that bear cluster::kEpochAnnotation and have no gate can have a Binding under way
 //    (MayBeBound). Each costs one write, all others none.
 // 3. Raise fails only when the term ends. A pod that cannot be written keeps nobody from leading:
-//    the engine is told which, on which node and why, and when that is over.
+//    the engine is notified which pod, on which node and why, and when that is over.
 // 4. A write of a leader that is gone ends with the API server's own limit on a request (1 min as
 //    it comes), and a call reaches the server within the time in which the network gives up on it;
 //    `stray` leaves as much again.
-// 5. In a round namespaces take turns, and of each those first that had none in the rounds before:
-// a
-//    namespace that hangs holds up its own pods.
+// 5. In a round namespaces take turns. Within a namespace, the pods that had no turn in the rounds
+//    before come first. So a namespace whose writes hang holds up its own pods, and no pods of
+//    other namespaces.
 //
 // Raise by one thread, and only then Step by one thread; nothing else is shared.
 #pragma once

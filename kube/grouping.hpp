@@ -2,8 +2,8 @@
 // grouping rules say of them.
 //
 // Pure, any thread. GroupingBook (grouping_book.hpp) calls it for every pod of Muster's that names
-// no PodGroup, and has the owners that it asks for (`next`) read. A pod is told with what `key`,
-// `role` and `minimum` say; DeclaredGangs makes the group of it.
+// no PodGroup, and has the owners that it asks for (`next`) read. The fact about a pod carries what
+// `key`, `role` and `minimum` say; DeclaredGangs makes the group of it.
 #pragma once
 
 #include <cstdint>

@@ -2,26 +2,26 @@
 // rules change. Pods of Muster's only: by their schedulerName, their gate or its marks, or because
 // a Filter call asks about them.
 //
-//   pod as read ──▶ Join ──▶ pod as it is to be told: pod_group, role, declared_min_member, defect
+//   pod as read ──▶ Join ──▶ pod as reported: pod_group, role, declared_min_member, defect
 //                    │ its owners are not read yet: withheld, until Learn or Start
-//                    │ one of them cannot be: told in a gang of all that wait for it, and why
+//                    │ one of them cannot be: reported in a gang of all that wait for it, and why
 //   owner as read ──▶ Learn ──▶ its pods, where that makes a difference: GoOn, slice by slice
 //
-// 1. A pod that is bound, or may be by the hand of another leader, is withheld only before Start:
-//    it holds something, and is told as a gang of one until its owners are known.
+// 1. A pod that is bound, or that another leader may be binding, is withheld only before Start: it
+//    holds something, and is reported as a gang of one until its owners are known.
 // 2. A pod keeps its gang when its owners go while it names them, and while they are read anew. One
 //    that names none any more (--cascade=orphan) is alone.
-//    One that was told and is withheld again, because rules or owners are others now, is withdrawn.
+//    One that was reported and is withheld again, because rules or owners changed, is withdrawn.
 // 3. A gang that can never start is said by the defect of its pods, but of those that are bound.
-// 4. A pod whose owner cannot be read is started by nobody: it is told in a gang that waits until
-// it
-//    can be, with the reason (Grouping::Kind::kUnreadable), unless the settings say otherwise. One
-//    that is bound is told in the gang in which it was bound, where it says that, else alone.
+// 4. A pod whose owner cannot be read is not started: it is reported in a gang that waits, with the
+//    reason (Grouping::Kind::kUnreadable), until the owner can be read, unless the settings say
+//    otherwise. A bound one is reported in the gang in which it was bound, where the pod says that,
+//    else alone.
 // 5. A restart forgets all of it; it follows from the objects again.
 // 6. Pods of one owner are judged together where they fit into a slice. Of a larger gang some are
-// told
-//    before others, as if these had been made later: the least minimum that any of its pods has
-//    counts (DeclaredGangs), and what is beyond it joins a gang that was planned.
+//    reported before others, as if the others had been created later: the least minimum that any of
+//    its pods has counts (DeclaredGangs), and the pods beyond it join a gang that was planned
+//    already.
 //
 // Pure; one thread at a time.
 #pragma once
@@ -99,7 +99,7 @@ class GroupingBook {
   };
   Asked Ask(cluster::Pod& pod);
 
-  // Those that were told and are withheld now, since the last call; to be said before what is told.
+  // Pods that were reported, and withheld since the last call: report this before any other fact.
   std::vector<cluster::PodUid> TakeWithdrawn() { return std::exchange(withdrawn_, {}); }
   // What is said of the pod; null: nobody asked for it, or it names its PodGroup.
   const Grouping* Find(const cluster::PodUid& pod) const;

@@ -51,7 +51,7 @@ Result<PlaceOfUuid> PlacesOf(const std::vector<Gpu>& gpus) {
   return places;
 }
 
-// Scores of pairs by place; nothing where none is told.
+// Scores of pairs by place; nothing where the list has none.
 class ScoreTable {
  public:
   explicit ScoreTable(const PlaceOfUuid& places)

@@ -23,7 +23,7 @@ class JsonScanner {
 
   enum class Token { kKey, kText, kBare };  // bare: a number, true, false or null
 
-  // What is told of a value, in the order of the text. False ends the reading.
+  // Receives the parts of a value in the order of the text. False ends the reading.
   class Reader {
    public:
     virtual ~Reader() = default;
@@ -51,7 +51,7 @@ class JsonScanner {
 
   // For the reader. How many objects and lists are open; within Open the new one counts.
   size_t depth() const { return nest_.size(); }
-  // Nothing is told any more until a value has ended that lies in `depth` others: with depth() the
+  // Reports nothing until a value nested in `depth` others has ended: with depth() that is the
   // value that follows a key, with depth() - 1 within Open the rest of what was opened.
   void SkipTo(size_t depth);
 

@@ -52,8 +52,8 @@ constexpr Kept kIdentity[] = {kKind, kApiVersion, Object("metadata", kIdentityMe
 // Muster's own, on objects of any kind.
 constexpr Kept kOwn = Value("muster.dev/*", kAnnotations);
 
-// What is written for other schedulers, on pods and PodGroups: what is read of it, and what is told
-// because it is not honoured (dialect_keys.cpp).
+// Keys for other schedulers on pods and PodGroups: those that Muster reads, and those that it
+// reports as not honoured (dialect_keys.cpp).
 constexpr Kept kDialectKeys[] = {
     Value("scheduling.k8s.io/group-name"),
     Value("scheduling.volcano.sh/*", kAnnotations),

@@ -7,8 +7,8 @@
 //       └── 10 s since the START of the last renewal that succeeded, or another holder ◀──┘
 //                                                          else: PUT every 2 s
 //
-// 1. Whether another holder's time is over is told by how long its record has not changed here, on
-//    a clock that nobody sets. No time that stands in a Lease is compared with any clock.
+// 1. Another holder's term is over when its record has not changed here for long enough, on a clock
+//    that nobody sets. No time that stands in a Lease is compared with any clock.
 // 2. A term lasts until deadline(); each renewal moves it. That is 5 s before any other replica may
 //    take over, for those count from the end of the renewal at the earliest. A term that is over
 //    does not come back: the same replica may begin another one, with a higher epoch.

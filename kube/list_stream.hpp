@@ -1,8 +1,8 @@
 // ListStream: one page of a list, read while it arrives, object by object; nothing of the page is
 // held but the object that is read, as far as its decoder uses it. One thread.
 //
-// An object is told before the page is known to be whole: what it says is true whatever comes after
-// it, but what is not in the page is known only when End() says so.
+// An object is passed on before the page is known to be whole: what it says is true whatever comes
+// after it, but what is not in the page is known only when End() says so.
 #pragma once
 
 #include <functional>

@@ -6,8 +6,8 @@
 // 1. Missed is a pod that does not name another scheduler by itself, is of no DaemonSet, and was
 //    created while the label was there. Since when it is there is known of labels that came while
 //    this process ran; a label that was there before counts from `look_back` before the start on.
-// 2. Each is told once by a process. A pod that a replica sees while another one leads is that
-//    one's to tell; a new leader tells those of the last `handover`.
+// 2. A process reports each pod once. A pod that a replica sees while another one leads is left to
+//    that leader; a new leader reports those of the last `handover`.
 // 3. At most `most_told` in `per` get an Event; the others are counted, and the log says how many.
 // 4. Bounded: what waits for its namespace or for a leader, `most_waiting`; what was told, as many
 //    as there are such pods.

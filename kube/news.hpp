@@ -1,5 +1,5 @@
 // News: what the reader of one resource tells. Most of it is a fact. The rest is a part of facts
-// about objects of another kind, and is joined to them before the engine is told (NodeParts,
+// about objects of another kind, and is joined to them before the engine gets them (NodeParts,
 // ChannelClaims, GroupingBook). Plain values.
 #pragma once
 

@@ -43,7 +43,7 @@ class PodVersions {
  public:
   // For the reader, which also hears of the pod's end. An older one than the known changes nothing.
   void Note(const cluster::PodUid& uid, int64_t version);
-  // The same for writers: an answer may come after the pod's end, and is remembered only
+  // As Note, for writers: an answer may come after the pod's end, and is remembered only
   // while the pod is known.
   void Renew(const cluster::PodUid& uid, int64_t version);
   void Forget(const cluster::PodUid& uid);
@@ -75,7 +75,7 @@ class PodWriter final : public engine::ActionPort {
     std::function<void(const engine::PatchGang&)> gang_status;
     std::function<void(const engine::EmitEvent&)> event;
     std::function<void(const std::string&)> warn;
-    // Of which `wall` goes into Bindings; from the workers.
+    // Its `wall` goes into Bindings; called by the workers.
     std::function<Clocks()> clock = ReadClocks;
   };
 

@@ -16,9 +16,9 @@
 // ClusterFeedOptions::stale_after, so the picture is never too old to plan on.
 //
 // It never asks for resourceVersion=0: that may be answered from a cache older than what this
-// process has seen or done. Names keep their UIDs, so that an object that was deleted and
-// recreated between two looks is reported as removed first. What is told twice is told again: facts
-// are idempotent.
+// process has seen or done. It remembers the UID of each name, so that an object that was deleted
+// and recreated between two looks is reported as removed first. What comes twice is reported twice:
+// facts are idempotent.
 //
 // Run belongs to one thread; everything else may be called from any.
 #pragma once

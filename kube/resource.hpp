@@ -17,7 +17,7 @@ namespace muster::kube {
 
 // An object that was read.
 struct Observed {
-  std::string uid;   // empty: the kind is known by its names, and `removed` is told these
+  std::string uid;   // empty: objects are known by name, and `removed` receives `name`
   std::string name;  // "namespace/name", or "name" where there are no namespaces
   News news;
   std::vector<std::string> warnings;  // what of it was ignored, each with its place

@@ -16,7 +16,7 @@ struct Unit {
   std::string_view name;
   int64_t milliseconds;
 };
-// Smaller ones are nothing that a pod's time is told in.
+// The run time of a pod is never given in smaller units.
 constexpr std::array<Unit, 4> kUnits = {{{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
 constexpr int64_t kMostSeconds = std::numeric_limits<int32_t>::max();
 constexpr size_t kMostFaultText = 64;

@@ -1,4 +1,4 @@
-// StepThread: runs a machine that is told the time. The machine does what is due and says when it
+// StepThread: runs a machine that is given the time. The machine does what is due and says when it
 // wants to be called next; the thread sleeps in between. Stop and Poke may be called from any
 // thread, Stop not from the step itself.
 #pragma once

@@ -6,7 +6,7 @@
 //
 // 1. Where no queue has a half-life when this process begins to lead, nothing is read: such a
 //    policy forgets. Nothing is written as long as there is nothing to say.
-// 2. What cannot be read or written is told once, until it is something else.
+// 2. A failure to read or write is reported once, and again only when it changes.
 //
 // Owned by ApiCluster. One thread at a time: Begin, then Step, then Finish.
 #pragma once

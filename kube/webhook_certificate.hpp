@@ -11,7 +11,7 @@
 //
 // Secret and MutatingWebhookConfiguration exist already (the manifests make them, empty): Muster
 // has no right to create either. Each write names the version that was read, so two leaders never
-// overwrite each other. What goes wrong is told once, until it is something else; the certificate
+// overwrite each other. A failure is reported once, and again only when it changes; the certificate
 // that was read last stays in use.
 //
 // A step of a StepThread: one thread.

@@ -54,28 +54,28 @@ class DeviceLinks {
   // The slowest link of the ring over the best `count`, MB/s, of which at least so many are free; 0
   // for one device, and where the kubelet admits no set.
   uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
-  // The same of so many sets of `count` that are chosen one after the other. On machines of more
-  // than GpuChooser::kMostExact GPUs the later ones count as the first.
+  // RingOf for each of so many sets of `count` that are chosen one after the other. On machines of
+  // more than GpuChooser::kMostExact GPUs the later sets count as the first.
   std::vector<uint32_t> RingsOf(std::span<const cluster::DeviceAmount> free, size_t count,
                                 size_t sets) const;
   // Whether NVIDIA's device plugin hands out the set that Choose gives: 0 where it does, or as good
   // a ring, or nothing is known of it; 1 where it hands out another one; 2 where that may have a
   // slower ring.
   int32_t AstrayOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
-  // The same for devices by their places in Node::gpus. `free`: in the kubelet's books.
+  // What the plugin hands out; by place in the topology. `free`: in the kubelet's books.
   topology::PickForecast ForecastOf(topology::GpuMask free, topology::GpuMask planned) const {
     return topology_->picks->Of(free, planned);
   }
   // By place in the topology, the place in Node::gpus; kNotOffered: not on the node.
   const std::vector<size_t>& places() const { return places_; }
-  // The same of these devices of the node, be they free or not; nothing where one is unknown.
+  // The slowest link of the ring over these devices, free or not; nothing where one is unknown.
   std::optional<uint32_t> RingOver(const std::vector<cluster::GpuIndex>& devices) const;
   // There is a set of `count`.
   bool Fits(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // How many sets of `count` can be chosen one after the other, at most `limit`.
   int64_t Times(std::span<const cluster::DeviceAmount> free, size_t count, int64_t limit) const;
 
-  // The same by place in topology()->facts.machine.
+  // As a mask by place in topology()->facts.machine.
   topology::GpuMask MaskOf(std::span<const cluster::DeviceAmount> free) const;
   topology::GpuMask MaskOf(const std::vector<cluster::GpuIndex>& gpus) const;
   // As Choose, with topology::RailMerit by `order` after the ring.
@@ -98,8 +98,8 @@ bool ForeseesPicks(const cluster::Node& node);
 // Owned by a Placer's memory or a KubeletForecast; not thread-safe.
 class LinksMemory {
  public:
-  // `profiles`: null: none count. Topologies live as long as somebody holds what Of gave, and
-  // besides the last few, `kept` at most: for who asks again and holds nothing.
+  // `profiles`: null: none count. A topology lives as long as somebody holds what Of gave. The last
+  // few, at most `kept`, live on for callers that ask again and hold nothing.
   explicit LinksMemory(std::shared_ptr<const topology::MachineProfiles> profiles = nullptr,
                        size_t kept = 0)
       : profiles_(std::move(profiles)), most_kept_(kept) {}

@@ -95,7 +95,7 @@ std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order);
 // are not known or do not matter.
 uint32_t RingOf(const DeviceView& view);
 
-// The same of so many pods that are placed one after the other.
+// RingOf for each of so many pods that are placed one after the other.
 std::vector<uint32_t> RingsOf(const DeviceView& view, int64_t pods);
 
 // DeviceLinks::AstrayOf the devices that ChooseDevices would take; 0 where links are not known or

@@ -11,8 +11,8 @@
 // 4. Then those that have most preferred nodes of the demands, then those with the fewest gangs of
 //    the spread group, then the tightest: least room left for the hardest role once the gang is in;
 //    then least in the domain around it, and so on. Ties by name.
-// 5. Domains without room for the roles, each by itself, are passed over; where no domain of a
-//    required level has room, the one with most is told, so that it can be said why.
+// 5. Domains without room for each role by itself are skipped. Where no domain of a required level
+//    has room, the one with the most room is reported, so that the reason can be given.
 // 6. Of a level that is not required at most kMostTries are tried: only gangs of several roles,
 //    with exclusions or in segments can fail in a domain that has room for each role by itself.
 // 7. A gang that is to be spread over a level prefers one domain of that level too. Gangs of its

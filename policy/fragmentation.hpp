@@ -47,7 +47,7 @@ class Losses {
   //   2. The largest domain that is wholly free and would not be any more, by its nodes; a smaller
   //      one is less.
   //   3. Slots of 1, 2, 4 … free nodes of the domain: ⌊free / s⌋ before less that afterwards; the
-  //      smallest slots first.  4. The same of the domains around them, outwards; where those are
+  //      smallest slots first.  4. Likewise for the domains around them, outwards; where those are
   //      equal as far as they go, the one with more domains around it loses less.
   //   5. Fewer nodes.
   int Compare(const Opening& a, const Opening& b) const;

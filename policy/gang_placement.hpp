@@ -146,7 +146,7 @@ class GangPlacement {
   DeviceOrder devices_ = DeviceOrder::kTightest;  // of the attempt
   std::vector<topology::DomainId> confined_;      // to which layouts are; empty: to the scope
   const cluster::NodeSet* among_ = nullptr;       // of an attempt; null: all nodes
-  // The same for these of the demands: pods with affinity, and whom it looks for.
+  // As among_, for the demands marked in near_: pods with affinity, and those it looks for.
   const cluster::NodeSet* together_ = nullptr;
   std::vector<bool> near_ = {};
   std::vector<size_t> delta_of_;  // by demand: position among the transaction's deltas

@@ -136,7 +136,7 @@ struct DomainRoom {
   int64_t opens = 0;
 };
 
-// The same of a node that has room for each role; `spare` is 0 at least.
+// How a gang fits a node that has room for each role; `spare` is at least 0.
 struct NodeRoom {
   cluster::NodeIndex node;
   int64_t spare = 0;

@@ -60,7 +60,7 @@ class VictimSets {
   }
 };
 
-// The same of some of the candidates.
+// The VictimSets of some of the candidates.
 class SetsOfSome final : public VictimSets {
  public:
   // `those`: positions among so many `candidates`.

@@ -58,7 +58,7 @@ bool TurnedAway(const Search& search, const Shape& shape, NodeIndex node, int64_
   return search.tx().free().at(node).gpu_whole >= (pods + 1) * shape.spec->gpus.count;
 }
 
-// The same for pod slots, channels, CPU, memory and GPUs: one of them is short.
+// With `pods` on the node, which resource is short for one more; some resource has to be.
 Cause::What LackOn(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
   const PodSpec& spec = *shape.spec;
   const NodeFree& free = search.tx().free().at(node);

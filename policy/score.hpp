@@ -45,7 +45,7 @@ struct Score {
   auto operator<=>(const Score&) const = default;
 };
 
-// The same of their GPUs.
+// Both scores rate the GPUs equally.
 inline bool SameGpus(const Score& a, const Score& b) {
   return a.stray == b.stray && a.ring == b.ring && a.astray == b.astray && a.opened == b.opened &&
          a.whole_left == b.whole_left && a.milli_left == b.milli_left;

@@ -167,7 +167,7 @@ class Search {
     }
     return true;
   }
-  // The same for all nodes of this search.
+  // EachNodeOf for all chunks, until visit gives false.
   template <typename Visit>
   void EachNode(const Visit& visit) const {
     bool more = true;

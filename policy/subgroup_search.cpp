@@ -165,7 +165,7 @@ GangTerms SubgroupSearch::TermsOf(size_t group) const {
   return terms;
 }
 
-// The answer that placed most pods before it failed is told.
+// Of the answers that failed, the one that placed the most pods is reported.
 void SubgroupSearch::Note(PlaceAnswer answer, size_t group, const WishedDomains& wished) {
   Shortage& shortage = answer.shortage;
   shortage.placed_before += placed_;

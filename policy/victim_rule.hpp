@@ -1,4 +1,4 @@
-// VictimRule: who may have whom evicted, which loss comes first, and in which words that is told.
+// VictimRule: who may preempt whom, which loss comes first, and the words in which to report it.
 //
 // The search for victims, the check when they are chosen and again before the first eviction, the
 // audit and the Events all ask the same rule. Whatever the rule says, the engine evicts a gang

@@ -62,7 +62,7 @@ struct PreemptionSpec {
   int64_t min_runtime_reclaim = kInherit;
   // A gang that was evicted so often within an hour is left alone.
   int64_t max_evictions_per_hour = kInherit;
-  // At most so many times the GPUs that a gang asks for are evicted for it.
+  // A gang preempts at most so many times the GPUs that it asks for.
   int64_t max_evicted_ratio = kInherit;
   OnEvicted on_evicted = OnEvicted::kInherit;
   // ms: a gang for which others were evicted, and that dies before its minRuntime, keeps its

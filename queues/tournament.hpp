@@ -1,4 +1,4 @@
-// Tournament: of all queues in which gangs wait, whose turn it is by R2. Owned by one thread.
+// Tournament: which of all queues with waiting gangs is next by R2. Owned by one thread.
 //
 // From the root down, among the children's candidates: (1) within its guarantee, (2) the smallest
 // b, (3) priority, (4) age, (5) id (OrderKey). In a queue of order fifo without (2). Each inner

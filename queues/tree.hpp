@@ -98,7 +98,7 @@ class Tree {
   bool shaped() const { return shaped_; }
   // Some queue has a guarantee of it.
   bool guaranteed(size_t resource) const { return guaranteed_[resource]; }
-  // Gangs may be evicted for it (R5): the same, and GPUs where nothing at all is guaranteed.
+  // Gangs may be preempted for it (R5): guaranteed, or GPUs where nothing at all is guaranteed.
   bool contested(size_t resource) const {
     const bool gpus = resources_[resource].kind == Resource::Kind::kGpu;
     return guaranteed_[resource] || (gpus && !guarantees_any_);

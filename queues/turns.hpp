@@ -1,4 +1,4 @@
-// Turns: of the queues in which gangs wait, whose turn it is.
+// Turns: which of the queues with waiting gangs is next in order.
 //
 // The engine keeps the gangs of each queue in order (OrderKey) and asks for every gang that it
 // plans. So an order between queues may change with every commit: what was placed in between shows
@@ -46,7 +46,7 @@ struct Head {
 class Turns {
  public:
   virtual ~Turns() = default;
-  // The position of the one whose turn it is. `heads` in order of the queues' names, not empty.
+  // The position of the head that is next. `heads` in order of the queues' names, not empty.
   virtual size_t Next(const std::vector<Head>& heads, const cluster::UsageTable& usage) const = 0;
 };
 

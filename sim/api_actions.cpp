@@ -223,7 +223,7 @@ void ApiActions::Do(const Action& action) {
   Outcome outcome{target.id, OutcomeKind::kRetry, "the API server did not answer"};
   const bool lost = random_.Chance(faults_.lost_per_mille);
   const bool unclear = random_.Chance(faults_.unclear_per_mille);
-  // The engine is told of no outcome: the writer tries until it is done.
+  // The engine gets no outcome: the writer retries until the write succeeds.
   if (lost && std::holds_alternative<engine::PatchGang>(action)) {
     return Later(action, kStatusAgain);
   }

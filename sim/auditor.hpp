@@ -16,10 +16,10 @@
 //   preempt. Only Muster's pods are evicted. What Muster had no time to write down before it was
 //   restarted, it does not know.
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
-//   6. Where HAMi's device plugin serves the node, it is told what was planned, and serves nobody
-//   else at that time: each pod gets just that.
-//   7. Nobody else comes to the devices of a gang that died early after others were evicted for it,
-//   as long as they are kept for its restart. Not judged where news takes time.
+//   6. Where HAMi's device plugin serves the node, it receives the planned devices, and serves no
+//   other pod at that time: each pod gets just those devices.
+//   7. Nobody else gets the devices of a gang that preempted others and died early, as long as they
+//   are kept for its restart. Not judged where news takes time.
 //   8. What nobody may evict takes no whole node that another queue is guaranteed (ShapeAudit).
 //   9. An Indexed Job that Muster binds as a gang starts whole, and is not taken back for one of
 //   its pods (OwnerAudit).

@@ -29,7 +29,7 @@ Options Seeded(Options options) {
 
 Cluster::Cluster(Options options) : Cluster(Ready{}, Seeded(std::move(options))) {}
 
-// Muster is told of an event before kube-scheduler is, at the same moment: what comes first here is
+// Muster receives an event before kube-scheduler does, at the same moment: what comes first here is
 // woken first.
 Cluster::Cluster(Ready /*unused*/, const Options& options)
     : loop_(options.start), api_(loop_, options.api) {

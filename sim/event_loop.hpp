@@ -35,7 +35,7 @@ class EventLoop {
   // Never: not at all.
   void Post(cluster::Time at, Task task) { Push(at, std::move(task), false); }
   void Post(Task task) { Push(now_, std::move(task), false); }
-  // The same for housekeeping that does not keep RunUntilIdle going.
+  // As Post, for housekeeping that does not keep RunUntilIdle going.
   void PostBackground(cluster::Time at, Task task) { Push(at, std::move(task), true); }
 
   // 1. Runs one event; false when there is none.

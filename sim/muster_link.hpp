@@ -77,7 +77,7 @@ class MusterLink {
   // Replies to held Bind calls, as they come out of Advance.
   void OnAnswerBind(AnswerBind callback);
   void OnStarted(Started callback);
-  // Called when the old engine is gone and before the new one is told anything: open calls fail.
+  // Called when the old engine is gone and before the new one learns anything: open calls fail.
   void OnRestart(Restarted callback);
 
   const MusterLinkStats& stats() const;

@@ -1,9 +1,9 @@
-// RestartAudit: whether nobody else comes to the devices of a gang for which others were evicted
-// and that died early, other than one of a higher priority in its queue, and nobody is evicted for
-// it again within the hour (queues/README.md, "The restart window"), as the API server's objects
-// show it, and by other means than Muster's. It finds starts that no rule allows, not each that a
-// rule forbids: gangs whose PodGroup changed while they ran, say, it leaves alone. Part of the
-// Auditor; one thread.
+// RestartAudit: checks gangs that preempted others and died early. Only a gang of a higher priority
+// in its queue may get such a gang's devices, and the gang may not preempt again within the hour
+// (queues/README.md, "The restart window"). Judges by the API server's objects, by other means than
+// Muster's. It finds starts that no rule allows, not each that a rule forbids: it skips gangs whose
+// PodGroup changed while they ran, for example.
+// Part of the Auditor; one thread.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class RestartAudit {
  private:
   using Devices = std::set<std::pair<std::string, cluster::GpuIndex>>;  // node, GPU
   struct Run {
-    bool paid = false;                        // another gang's pod was evicted for it
+    bool paid = false;                        // it preempted another gang's pod
     bool odd = false;                         // it is not judged
     bool started = false;                     // it had its minimum
     cluster::Time since;                      // then

@@ -113,7 +113,7 @@ class TableReader {
   const std::string& source_;
   std::vector<std::string> names_;
   std::map<TableKind, Table> tables_;
-  std::map<std::pair<int, std::string>, int> numa_;  // by GPU and what is told of it
+  std::map<std::pair<int, std::string>, int> numa_;  // by GPU and row: "Node", "Affinity"
   Machine machine_;
 };
 

@@ -50,7 +50,7 @@ struct DeviceGraph {
 DeviceGraph BuildGraph(const Machine& machine, const LinkSpeeds& speeds);
 
 // How a pair of GPUs is related over PCIe, also where `topo -m` shows the NVLinks between them: by
-// what both have near, kSys where nothing is told. gpus × gpus.
+// what both have near, kSys where nothing is known. gpus × gpus.
 std::vector<LinkType> PcieRelations(const Machine& machine);
 
 // For Graphviz.

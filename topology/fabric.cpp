@@ -259,7 +259,7 @@ void FabricBuilder::FindCycles(size_t tree) {
       ends.push_back(upper);
     }
   }
-  // What is left leads into a cycle: one each is told, by walking down from its first value.
+  // What is left leads into a cycle: each walk down from a value not yet seen reports at most one.
   std::set<std::string> told;
   for (const auto& [value, count] : open) {
     std::vector<std::string> walk;

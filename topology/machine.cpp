@@ -141,7 +141,7 @@ std::string WriteMachine(const Machine& machine) {
     return "\t" + (gpu.cpus.empty() ? "N/A" : gpu.cpus) + "\t" + Numbers(gpu.numa) + "\t" +
            (gpu.memory_node ? std::to_string(*gpu.memory_node) : "N/A");
   });
-  // That NVLinks do not show is told by a legend alone.
+  // Only a legend says that the matrix does not show NVLinks.
   if (machine.pcie_only) text += "\nLegend:\n  NODE = PCIe only\n";
   const auto renamed = [](const NetworkDevice& nic) { return nic.name != nic.column; };
   if (std::any_of(machine.nics.begin(), machine.nics.end(), renamed)) text += "\nNIC Legend:\n\n";

@@ -21,7 +21,7 @@ EmbeddedCluster::EmbeddedCluster(Options options)
       loop_(options_.now()),
       api_(loop_, options_.api),
       facts_(options_.grouping, options_.warn) {
-  // Muster hears of an event before kube-scheduler does: what watches first is told first.
+  // Muster receives an event before kube-scheduler does: the first watcher is notified first.
   actions_ = std::make_unique<sim::ApiActions>(loop_, api_, sim::WriteFaults(), options_.api.seed,
                                                options_.report);
   informer_ = std::make_unique<sim::Informer>(

@@ -37,14 +37,14 @@ class EmbeddedCluster final : public engine::ActionPort {
     sim::ApiServerOptions api;
     sim::KubeSchedulerOptions scheduler;
     sim::KubeletOptions kubelet;
-    // Milliseconds on the clock that the engine is told, never going back.
+    // Milliseconds on the clock that the engine is given; never goes back.
     std::function<cluster::Time()> now;
     // Called on the cluster's thread.
     // As Scheduler::Apply: no decision is made between facts that come together.
     std::function<void(std::span<const engine::Fact>)> apply;
     std::function<void(const engine::Outcome&)> report;
     std::optional<kube::GroupingSettings> grouping = {};  // nothing: no gangs by owner
-    // Of what is ignored of objects beside each other; empty: nobody is told.
+    // Receives what is ignored when objects are joined; empty: nobody is notified.
     std::function<void(const std::string&)> warn = {};
     // Makes the way to the extender; `post` runs a task on the cluster's thread, from any thread.
     std::function<std::unique_ptr<sim::ExtenderPort>(std::function<void(Task)> post)> extender;

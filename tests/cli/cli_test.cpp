@@ -159,7 +159,7 @@ TEST_CASE("the server is the one of --server, else of $MUSTER_SERVER", "[cli]") 
   CHECK_THAT(by_default.err, Catch::Contains("http://127.0.0.1:8889"));
 }
 
-TEST_CASE("a mistyped word is told what it was most likely meant to be", "[cli]") {
+TEST_CASE("for a mistyped word the most likely one is suggested", "[cli]") {
   const std::vector<std::string> choices = {"serve", "simulate", "submit", "get", "explain"};
   struct Case {
     std::string word;

@@ -64,7 +64,7 @@ TEST_CASE("an answer that is not Muster's is said to be another's", "[cli]") {
   }
 }
 
-TEST_CASE("what Muster answers is told as it says it", "[cli]") {
+TEST_CASE("what Muster answers is passed on unchanged", "[cli]") {
   const auto no = AnswerOf("muster", 404, R"({"error": "there is no gang a/b", "place": ""})");
   REQUIRE_FALSE(no.ok());
   CHECK(no.error().code == cluster::Code::kNotFound);

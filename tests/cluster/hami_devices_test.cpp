@@ -1,4 +1,4 @@
-// What HAMi's device plugin is told, judged by a model of its Allocate.
+// What HAMi's device plugin receives, judged by a model of its Allocate.
 #include "cluster/hami_devices.hpp"
 
 #include <algorithm>
@@ -146,7 +146,7 @@ TEST_CASE("the devices of a pod go to its containers in order", "[cluster][hami]
   }
 }
 
-TEST_CASE("HAMi is told nothing of what is not its plugin's", "[cluster][hami]") {
+TEST_CASE("HAMi gets nothing about what is not its plugin's", "[cluster][hami]") {
   const PodSpec whole = Asking({}, 1);
   Node stock = HamiNode(2);
   stock.plugin = DevicePlugin::kStock;

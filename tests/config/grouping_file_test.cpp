@@ -118,7 +118,7 @@ TEST_CASE("rules that are written are read as the same rules", "[config][groupin
   CHECK(again.rules == rules);
 }
 
-TEST_CASE("all that is wrong with a file is told at once, with its places", "[config][grouping]") {
+TEST_CASE("all faults of a file are reported at once, with their places", "[config][grouping]") {
   CHECK(FaultsOf(kHead + "- kind: foo\n  group: x.io\n  resource: foos\n  wraper: true\n"
                          "  role: pd.metadata.labels[a]\n"
                          "  roles:\n  - {name: w, makes: owner.spec.replicas of 1}\n"

@@ -32,7 +32,7 @@ struct KubernetesFieldsCase {
   std::string want;
 };
 
-TEST_CASE("what an API server would refuse or drop of an object is told by its path",
+TEST_CASE("what an API server would refuse or drop of an object is reported by its path",
           "[config][manifest]") {
   const KubernetesFieldsCase c = GENERATE(values<KubernetesFieldsCase>({
       {"a field that nobody knows", kPod + "spec: {containers: [{imagePulPolicy: Always}]}",

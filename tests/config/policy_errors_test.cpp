@@ -50,7 +50,7 @@ TEST_CASE("a file that is no policy is refused", "[config][policy]") {
 }
 
 // Lines 1 and 2 are the head.
-TEST_CASE("what is wrong with a policy is told by line, column and field", "[config][policy]") {
+TEST_CASE("faults of a policy are reported by line, column and field", "[config][policy]") {
   const PolicyErrorsCase c = GENERATE(values<PolicyErrorsCase>({
       {"gangs:\n  partialTimout: 1m\n",
        "p.yaml:4:3: gangs.partialTimout: unknown field, did you mean partialTimeout?"},
@@ -215,7 +215,7 @@ TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
   CHECK(ErrorOf(kPolicyErrorsHead + c.text) == c.want);
 }
 
-TEST_CASE("all that is wrong with a fabric is told", "[config][policy]") {
+TEST_CASE("all faults of a fabric are reported", "[config][policy]") {
   CHECK(
       ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
                                                "  trees:\n"
@@ -241,7 +241,7 @@ TEST_CASE("all that is wrong with a fabric is told", "[config][policy]") {
       "\"inside\"");
 }
 
-TEST_CASE("what contradicts itself in a fabric is told", "[config][policy]") {
+TEST_CASE("contradictions in a fabric are reported", "[config][policy]") {
   CHECK(
       ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
                                                "  trees:\n"
@@ -267,7 +267,7 @@ TEST_CASE("what contradicts itself in a fabric is told", "[config][policy]") {
       "none");
 }
 
-TEST_CASE("a label that another level is called by is told", "[config][policy]") {
+TEST_CASE("a label that also names another level is reported", "[config][policy]") {
   CHECK(
       ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
                                                "  trees:\n"
@@ -297,7 +297,7 @@ TEST_CASE("a label that another level is called by is told", "[config][policy]")
             .empty());
 }
 
-TEST_CASE("what is wrong with a reserve, or said of lost members, is told", "[config][policy]") {
+TEST_CASE("faults of a reserve and of lostMember are reported", "[config][policy]") {
   CHECK(
       ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
                                                "  lostMember: moveAll\n"

@@ -253,7 +253,7 @@ TEST_CASE("a namespace in the lists of several queues is doubted", "[config][que
        "none with muster.dev/queue are Forbidden\n");
 }
 
-TEST_CASE("what is wrong with queues is told with its place, all at once", "[config][queues]") {
+TEST_CASE("all faults of queues are reported at once, with their places", "[config][queues]") {
   CHECK(Faults(R"(queues:
 - name: a
   guarantee: {gpu: 8, gpus: 4, cpu: -1, memory: 12}
@@ -300,7 +300,7 @@ queues:
              Catch::Contains("queues[0].min: expected one name of guarantee, found two"));
 }
 
-TEST_CASE("strict order in the words of old policies is told in the new ones", "[config][queues]") {
+TEST_CASE("strict order in the words of old policies is noted in new words", "[config][queues]") {
   CHECK(Notes("gangs: {strictOrder: true}\n") ==
         "p:3:22: gangs.strictOrder: is now said by queues: [{name: root, order: strict-fifo}]\n");
   CHECK(Notes("gangs: {strictOrder: false}\n").empty());

@@ -60,7 +60,7 @@ grid: [[1, 2], []]
   CHECK(teams.grid.empty());
 }
 
-TEST_CASE("what is wrong inside lists and maps is told by place and path", "[config][fields]") {
+TEST_CASE("faults inside lists and maps are reported by place and path", "[config][fields]") {
   struct Case {
     std::string text;
     std::string want;

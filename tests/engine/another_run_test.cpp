@@ -182,7 +182,7 @@ TEST_CASE("a minimum that is raised when all have ended is one of the pods that 
   CHECK(world.BoundIn("train") == 2);
 }
 
-TEST_CASE("what a pod carries of its gang is written once, however late that is told",
+TEST_CASE("what a pod carries of its gang is written once, however late the engine sees it",
           "[engine][past]") {
   Harness world;
   world.late_news = true;

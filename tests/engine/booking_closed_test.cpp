@@ -332,7 +332,7 @@ TEST_CASE("what is kept idle is counted, and how late gangs start", "[engine][R1
   CHECK(world.engine().Queues().front().booked_idle == 2 * 3'599'000);
 }
 
-TEST_CASE("a duration that cannot be read is told once, and the gang is planned without",
+TEST_CASE("a duration that cannot be read is reported once, and the gang is planned without",
           "[engine][durations]") {
   BookingWorld world(WithQueues({BookingClosedRoot()}));
   world.Add(MakeNode("n0").Gpus(8).Build());

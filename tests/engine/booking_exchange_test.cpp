@@ -38,7 +38,7 @@ void AddNodes(BookingWorld& world, const std::string& racks) {
   }
 }
 
-// Runs on that node until it is told to end.
+// Runs on that node until the test ends it.
 void Occupy(BookingWorld& world, const std::string& name, int gpus, const std::string& node) {
   world.AskLike(MakePod(name).Gpus(gpus).Select("n", node), 0);
   world.Run(Seconds(1));

@@ -176,7 +176,7 @@ TEST_CASE("a start that fails after the first binding is taken back, whatever is
   CHECK(world.Evictions() > 0);
 }
 
-TEST_CASE("a gang that is told in parts after a restart waits for all of it", "[engine][owner]") {
+TEST_CASE("a gang that arrives in parts after a restart waits for all of it", "[engine][owner]") {
   OwnedWorld world;
   world.SayOwner();
   world.AddMembers();

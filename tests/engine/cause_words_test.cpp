@@ -136,7 +136,7 @@ TEST_CASE("taints, cordons, nodes without GPUs and nodes in use are counted", "[
         "free)");
 }
 
-TEST_CASE("how many members would fit is told where some would", "[engine][causes]") {
+TEST_CASE("how many members would fit is reported where some would", "[engine][causes]") {
   Harness world;
   for (const char* name : {"a", "b"}) world.Add(MakeNode(name).Gpus(8));
   world.Add(MakeNode("c").Gpus(8));
@@ -160,7 +160,7 @@ TEST_CASE("where some members alone do not fit, they are told apart from the oth
                                       Catch::EndsWith("2 of 3 members that are alike would fit"));
 }
 
-TEST_CASE("what can never fit is told as it would be, not as it was", "[engine][causes]") {
+TEST_CASE("what can never fit is reported as it would be, not as it was", "[engine][causes]") {
   Harness world;
   for (const char* name : {"a", "b"}) world.Add(MakeNode(name).Gpus(8));
   world.AddGang("huge", 3, 8, 3);
@@ -171,7 +171,7 @@ TEST_CASE("what can never fit is told as it would be, not as it was", "[engine][
         "use, the cluster has 16; 2/2 nodes would have room; 2 of 3 members would fit");
 }
 
-TEST_CASE("what other kinds of resource lack is told without GPUs", "[engine][causes]") {
+TEST_CASE("a lack of other kinds of resource is reported without GPUs", "[engine][causes]") {
   Harness world;
   world.Add(MakeNode("a").Cpu(4));
   world.Add(MakeNode("b").Cpu(2));
@@ -183,7 +183,7 @@ TEST_CASE("what other kinds of resource lack is told without GPUs", "[engine][ca
         "(best: a, 3 free)");
 }
 
-TEST_CASE("a mixed gang is told for which of its members there is no room", "[engine][causes]") {
+TEST_CASE("a mixed gang shows for which of its members there is no room", "[engine][causes]") {
   Harness world;
   for (const char* name : {"a", "b"}) world.Add(MakeNode(name).Gpus(8));
   world.Add(MakePod("x").Gpus(3).Scheduler("other").BoundTo("b", {0, 1, 2}));

@@ -99,7 +99,7 @@ TEST_CASE("spares are named as what keeps a gang out", "[engine][fabric]") {
               "a/a1 0 of 2: 0/2 nodes have room: 1 kept from it, 1 with 0 of 4 GPUs free (a1x)"});
 }
 
-TEST_CASE("room for each role by itself is told from room for all", "[engine][fabric]") {
+TEST_CASE("room for each role by itself is not room for all of them", "[engine][fabric]") {
   DomainCausesRacks world({"a0"});
   world.Add(testing::MakePodGroup("mixed").MinMember(3).Build());
   world.ChangeGroup("mixed", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
@@ -111,7 +111,7 @@ TEST_CASE("room for each role by itself is told from room for all", "[engine][fa
               "member with 3 GPUs"});
 }
 
-TEST_CASE("a gang that lost a member is told that the others are elsewhere", "[engine][fabric]") {
+TEST_CASE("a gang that lost a member shows that the others are elsewhere", "[engine][fabric]") {
   DomainCausesRacks world;
   world.Require("train", 2);
   world.ScheduleAll("train");
@@ -126,7 +126,7 @@ TEST_CASE("a gang that lost a member is told that the others are elsewhere", "[e
                                own + " 0 of 1: 0/2 nodes have room: 2 with 0 of 4 GPUs free"});
 }
 
-TEST_CASE("a gang with nodes is told why it is in none of the other domains", "[engine][fabric]") {
+TEST_CASE("a gang with nodes shows why it is in none of the other domains", "[engine][fabric]") {
   DomainCausesRacks world({"a0", "a1", "a2"});
   world.Add(InRack("a2z"));
   world.Occupy("a1x");
@@ -153,7 +153,7 @@ TEST_CASE("a gang with nodes is told why it is in none of the other domains", "[
   }
 }
 
-TEST_CASE("where others lose nothing the room that is left is told", "[engine][fabric]") {
+TEST_CASE("where others lose nothing the room that is left is reported", "[engine][fabric]") {
   DomainCausesRacks world({"a0", "a1"});
   world.Add(InRack("a1z"));
   for (const char* node : {"a0x", "a0y", "a1x", "a1y", "a1z"}) world.Occupy(node, {0});
@@ -168,7 +168,7 @@ TEST_CASE("where others lose nothing the room that is left is told", "[engine][f
         Lines{"a/a1 2 of 2: as good as its own, which is before it by name"});
 }
 
-TEST_CASE("a domain that takes more free nodes is told so", "[engine][fabric]") {
+TEST_CASE("it is reported that a domain takes more free nodes", "[engine][fabric]") {
   DomainCausesRacks world({"a0", "a1"});
   world.Occupy("a0x", {0, 1});
   world.AddGang("train", 3, 2, 3);
@@ -191,7 +191,7 @@ TEST_CASE("where it names no level those beside its own innermost domain are tol
   CHECK(world.Of("one").others.domains == 0);
 }
 
-TEST_CASE("a domain in which the gang would be further apart is told so", "[engine][fabric]") {
+TEST_CASE("it is reported that the gang would be further apart in a domain", "[engine][fabric]") {
   // Block b has room in two racks, one node each.
   DomainCausesRacks world({"a0", "b0", "b1"});
   world.Occupy("b0x");
@@ -202,7 +202,7 @@ TEST_CASE("a domain in which the gang would be further apart is told so", "[engi
         Lines{"b 2 of 2: in 2 domains of level rack there, in one in its own"});
 }
 
-TEST_CASE("a domain in which it would need several nodes is told so", "[engine][fabric]") {
+TEST_CASE("it is reported that the gang would need several nodes in a domain", "[engine][fabric]") {
   DomainCausesRacks world({"a0", "a1"});
   world.Add(InRack("a0x").Gpus(8));
   world.Require("train", 2);
@@ -211,7 +211,7 @@ TEST_CASE("a domain in which it would need several nodes is told so", "[engine][
         Lines{"a/a1 2 of 2: on 2 nodes there, on one in its own"});
 }
 
-TEST_CASE("a domain that its spread group is in is told so", "[engine][fabric]") {
+TEST_CASE("it is reported that its spread group is in a domain", "[engine][fabric]") {
   DomainCausesRacks world({"a0", "b0"});
   const auto spread = [&](const std::string& gang) {
     world.AddGang(gang, 1, 1, 1);

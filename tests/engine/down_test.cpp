@@ -61,7 +61,7 @@ TEST_CASE("a gang waits for what is down in the only domain, which is named",
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
-TEST_CASE("where others have to leave as well, that is told", "[engine][fabric][down]") {
+TEST_CASE("where others have to leave as well, the reason says so", "[engine][fabric][down]") {
   OneRack world;
   world.AddGang("one", 1, 1, 1);
   world.ScheduleAll("one");

@@ -1,6 +1,6 @@
-// A gang that others were evicted for and that dies before its minRuntime has nobody evicted for it
-// again within the hour (Meta's RSC: a large job that fails repeatedly evicts small ones in
-// rounds).
+// A gang that preempted others and dies before its minRuntime preempts nobody again within the
+// hour. On Meta's RSC a large job that failed repeatedly preempted small ones again and again, in
+// rounds.
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -48,7 +48,7 @@ struct EndedEarlyWorld : testing::QueueWorld {
   }
 };
 
-TEST_CASE("for a gang that dies early after others were evicted for it nobody is for an hour",
+TEST_CASE("a gang that preempted others and dies early preempts nobody for an hour",
           "[engine][queues][endedEarly]") {
   EndedEarlyWorld world;
   world.Pass(Seconds(30));

@@ -52,7 +52,7 @@ TEST_CASE("each domain is followed by those below it, with what is free there",
         " dc/rack b/b0: nodes 1/1, GPUs 4/4, slots 1\n");
 }
 
-TEST_CASE("each node's innermost domain is told", "[engine][fabric]") {
+TEST_CASE("each node's innermost domain is shown", "[engine][fabric]") {
   std::string text;
   for (const NodePlace& place :
        ViewFabric(*SomeRacks().TakeSnapshot(), BlocksAndRacks(), 0).places) {
@@ -71,7 +71,7 @@ TEST_CASE("slots of more GPUs than a node has are counted on whole nodes", "[eng
   CHECK(ViewFabric(*state.TakeSnapshot(), BlocksAndRacks(), 0).domains[0].slots == 0);
 }
 
-TEST_CASE("what is wrong with the labels of nodes is told", "[engine][fabric]") {
+TEST_CASE("faults in the labels of nodes are reported", "[engine][fabric]") {
   cluster::ClusterState state = SomeRacks();
   state.Upsert(testing::MakeNode("half").Gpus(4).Label("rack", "a0").Build());
   const FabricView view = ViewFabric(*state.TakeSnapshot(), BlocksAndRacks(), 0);

@@ -109,7 +109,7 @@ TEST_CASE("of many links that leave a domain the first ones are named, and all a
   CHECK(view.crossed.front().from == "wide-0");
 }
 
-TEST_CASE("the ring over each member's GPUs is told where the links of its node are known",
+TEST_CASE("the ring over each member's GPUs is shown where the links of its node are known",
           "[engine][fabric]") {
   testing::Harness world;  // without a fabric
   for (const std::string name : {"a", "b"}) {
@@ -147,7 +147,7 @@ TEST_CASE("two members have one link, a single one none", "[engine][fabric]") {
   CHECK(world.Of("one").levels[1].crossings == 0);
 }
 
-TEST_CASE("a gang that waits is told what each domain of its level has for it",
+TEST_CASE("a waiting gang's view shows what each domain of its level has for it",
           "[engine][fabric]") {
   TwoRacks world;
   world.Add(MakePod("other").Gpus(4).Scheduler("other").BoundTo("a0x", {0, 1, 2, 3}));
@@ -174,7 +174,7 @@ void RunOn(TwoRacks& world, const std::string& name, const std::string& rack, in
   }
 }
 
-TEST_CASE("a gang that requires a level is told which domain is the cheapest to free for it",
+TEST_CASE("the view of a gang that requires a level names the domain cheapest to free for it",
           "[engine][fabric]") {
   TwoRacks world;
   RunOn(world, "dear", "a0", 5);
@@ -223,7 +223,7 @@ TEST_CASE("of blocked domains the one with the most room is named", "[engine][fa
   CHECK(view.cheapest->pods == std::vector<std::string>{"default/other"});
 }
 
-TEST_CASE("a gang that lost a member is told of its own domain, and who else is there",
+TEST_CASE("the view of a gang that lost a member shows its own domain, and who else is there",
           "[engine][fabric]") {
   TwoRacks world;
   world.AddGang("train", 2, 4, 2);
@@ -250,7 +250,7 @@ TEST_CASE("a member outside of all domains is said to be there", "[engine][fabri
   CHECK(Text(world.Of("big").levels[1]) == "dc/rack :1, 0 out");
 }
 
-TEST_CASE("without a fabric, and of a gang that is not there, nothing is told",
+TEST_CASE("without a fabric, or for a gang that does not exist, nothing is shown",
           "[engine][fabric]") {
   TwoRacks world{Options()};
   world.AddGang("train", 2, 4, 2);

@@ -244,7 +244,7 @@ TEST_CASE("levels for another system that the policy does not name are told once
   CHECK(world.Gang("old").not_honoured.empty());
 }
 
-TEST_CASE("what pods say to other systems is told once, however often they are made anew",
+TEST_CASE("what pods say to other systems is reported once, however often they are made anew",
           "[engine][group-terms]") {
   TermsWorld world;
   world.Harness::Add(MakePodGroup("g").MinMember(1).CreatedAt(world.now().milliseconds()));

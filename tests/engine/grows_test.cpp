@@ -87,7 +87,7 @@ TEST_CASE("the rest of a gang starts together or not at all", "[engine][grows]")
   CHECK(world.Gang("serve").state == GangState::kRunning);
 }
 
-TEST_CASE("a rest that was bound in part is completed, and nobody is evicted for it",
+TEST_CASE("a rest that was bound in part is completed, and the gang preempts nobody",
           "[engine][grows]") {
   const bool room = GENERATE(false, true);
   LeaderFirst world(room ? 4 : 2);

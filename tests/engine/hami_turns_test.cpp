@@ -101,7 +101,7 @@ TEST_CASE("a pod that was served is not to be found by HAMi's plugin before the 
   CHECK(world.BoundIn("train") == 2);
 }
 
-TEST_CASE("a pod whose turn cannot be ended because it has ended itself is not taken for lost",
+TEST_CASE("a pod that has ended before its turn can be ended is not taken for lost",
           "[engine][hami][past]") {
   Turns world;
   world.Add(HamiNode("h"));
@@ -274,7 +274,7 @@ TEST_CASE("a member whose gang is taken back because it waited in vain avoids th
   CHECK(world.Pod(waits).node_name != "h");
 }
 
-TEST_CASE("after a restart the pods say whose turn it is", "[engine][hami][restart]") {
+TEST_CASE("after a restart the pods say which one has the turn", "[engine][hami][restart]") {
   Turns world;
   world.Add(HamiNode("h"));
   world.Come("train", 3);

@@ -78,7 +78,7 @@ class Harness {
   // What becomes of an action; nothing: it succeeds.
   std::function<std::optional<engine::Outcome>(const engine::Action&)> fault;
   int writes = 0;
-  bool late_news = false;  // what a write made of a pod is told after the engine's next look
+  bool late_news = false;  // the engine sees a pod it wrote only after its next look
 
  private:
   void Perform(const engine::Action& action);

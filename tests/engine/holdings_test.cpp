@@ -13,7 +13,7 @@ Gang Named(const std::string& name) {
   return gang;
 }
 
-TEST_CASE("what gangs hold is known by priority, and it is told when more can be had",
+TEST_CASE("what gangs hold is known by priority, and Hold says when more can be had",
           "[engine][holdings]") {
   const Gang a = Named("a");
   const Gang b = Named("b");

@@ -205,7 +205,7 @@ BatchJob WaitingJob(const std::string& name, bool waits = true) {
   return job;
 }
 
-// One of the two pods of gang `first` is told to go, and ends with success.
+// One of the two pods of gang `first` is being deleted, and ends with success.
 struct Drained : TwoGangs {
   void Drain() {
     Change("first-0", [](cluster::Pod& pod) { pod.deleting = true; });

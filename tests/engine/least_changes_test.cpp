@@ -42,7 +42,7 @@ TEST_CASE("the fewest gangs whose end makes room are named, whoever they belong 
   CHECK(Changes(world, "nobody").empty());
 }
 
-TEST_CASE("a gang of equal members is told with how many it would start", "[engine][explain]") {
+TEST_CASE("a gang of equal members shows with how many it would start", "[engine][explain]") {
   QueueWorld world({Calm("a")});
   world.Start("holds", "a", 5);
   world.SubmitGang("train", "a", 4, 4);
@@ -51,7 +51,7 @@ TEST_CASE("a gang of equal members is told with how many it would start", "[engi
         "fewer: it asks for 3 members in place of 4");
 }
 
-TEST_CASE("no gang's end is told for room that is kept for another queue's whole nodes",
+TEST_CASE("no gang's end is suggested for room that is kept for another queue's whole nodes",
           "[engine][explain]") {
   queues::QueueSpec whole = Queue("a", 4);
   whole.shapes = {{1, ""}};
@@ -80,7 +80,7 @@ TEST_CASE("where its queue keeps a gang, the queue has to change", "[engine][exp
   CHECK(Changes(world, "held").starts_with("hold: its queue starts gangs again: "));
 }
 
-TEST_CASE("a gang that is not complete is told how many pods it lacks", "[engine][explain]") {
+TEST_CASE("a gang that is not complete shows how many pods it lacks", "[engine][explain]") {
   QueueWorld world({Calm("a")});
   world.SubmitGang("train", "a", 1, 3);
   CHECK(Changes(world, "train") == "members: 2 more pods of it are created");

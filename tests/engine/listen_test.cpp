@@ -61,7 +61,7 @@ TEST_CASE("a plan that kube-scheduler refuses is given back within 5 s, with its
     const int later = world.writes;
     CHECK(later - writes <= 4);  // its members are told why
     world.Pass(Seconds(1'700));
-    CHECK(world.writes - later <= 1);  // an Event is told again
+    CHECK(world.writes - later <= 1);  // an Event is repeated
     CHECK(world.Gang("train").plans == 1);
   }
 }

@@ -50,7 +50,7 @@ struct LostRacks : Harness {
     Again(pod);
     Settle();
   }
-  // Its node stops working, so that it stays for ever once it is told to go, and another pod comes.
+  // Its node stops working, so that the pod stays Terminating for ever, and another pod comes.
   void LoseOnDeadNode(const std::string& pod) {
     const std::string node = Pod(pod).node_name;
     Add(MakeNode(node).Gpus(4).Label("block", "a").Label("rack", node.substr(0, 2)).NotReady());

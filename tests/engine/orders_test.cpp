@@ -146,7 +146,7 @@ TEST_CASE("a priority that is ordered is that gang's alone", "[engine][orders][R
   CHECK(world.Gang("waits").ordered);
   const engine::StandingOrders kept = world.engine().Orders();
   REQUIRE(kept.gangs.size() == 1);
-  SECTION("a restart that is told of it keeps it") {
+  SECTION("an engine that is given it after a restart keeps it") {
     world.Restart();
     world.Settle();
     CHECK(world.Gang("waits").priority == 50);

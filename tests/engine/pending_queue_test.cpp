@@ -183,7 +183,7 @@ TEST_CASE("a verdict is brought to all of a kind, some at a time", "[engine][que
   world.queue.Remove(*gangs[40]);
   CHECK_FALSE(spread(40, changed));
   CHECK(spread(40, changed));
-  CHECK(changed == 98);  // but for the one whose turn it was, and the one that left
+  CHECK(changed == 98);  // all but the one that was next and the one that left
   CHECK(gangs[39]->reason.code == ReasonCode::kNotEnoughGpus);
   CHECK(gangs[40]->reason.code == ReasonCode::kFragmented);
   CHECK(gangs[99]->reason.code == ReasonCode::kNotEnoughGpus);

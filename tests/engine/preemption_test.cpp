@@ -334,7 +334,7 @@ TEST_CASE("an ungated member is refused until its victims are gone, then woken",
   CHECK(world.Pod("single").bound());
 }
 
-TEST_CASE("the victims' gang is told, and starts again when there is room",
+TEST_CASE("the victims' gang is notified, and starts again when there is room",
           "[engine][preemption]") {
   FullWorld world;
   world.Submit("urgent", 2, 8, 100);

@@ -353,7 +353,7 @@ TEST_CASE("victims that were refused a moment ago are asked about with all other
   world.Submit("first", 2, 8, 100);
   world.Settle();
   REQUIRE(world.Evicted() == kAllOld);
-  // Nobody was evicted, and nobody is told so.
+  // Nobody was evicted, and no Event says that anybody was.
   for (const engine::Action& action : world.log) {
     const auto* event = std::get_if<engine::EmitEvent>(&action);
     if (event != nullptr) CHECK(event->reason != "GangPreempted");

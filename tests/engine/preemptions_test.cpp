@@ -39,7 +39,7 @@ TEST_CASE("victims make way for one gang until it waits no more", "[engine][pree
   CHECK(preemptions.End(Id("urgent")).empty());
 }
 
-TEST_CASE("the first eviction is told of once", "[engine][preemptions]") {
+TEST_CASE("the first eviction is reported once", "[engine][preemptions]") {
   Preemptions preemptions;
   CHECK_FALSE(preemptions.Evicted(Id("urgent")));
   preemptions.Begin(Id("urgent"), Of({kA, kB}));
@@ -48,7 +48,7 @@ TEST_CASE("the first eviction is told of once", "[engine][preemptions]") {
   CHECK(preemptions.VictimsOf(Id("urgent"))->begun);
 }
 
-TEST_CASE("a victim that is not what it was when it was chosen is told of",
+TEST_CASE("a victim that is not what it was when it was chosen is reported",
           "[engine][preemptions]") {
   Preemptions preemptions;
   preemptions.Begin(Id("urgent"), Of({kA}));

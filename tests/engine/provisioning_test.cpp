@@ -189,7 +189,7 @@ TEST_CASE("a restart takes up the request that is open", "[engine][provisioning]
   SetState(world, name, RequestState::kProvisioned);
   world.Add(MakeNode("n0").Gpus(8));
   world.Pass(Seconds(5));
-  SECTION("which is told before") {}
+  SECTION("which the new engine learns first") {}
   SECTION("after it has failed once") {
     SetState(world, name, RequestState::kFailed, "no such machines");
     world.Settle();

@@ -1,4 +1,4 @@
-// Queues that are fair by namespace: whose turn it is, what is charged, and how the queues of
+// Queues that are fair by namespace: which gang is next, what is charged, and how the queues of
 // namespaces come and go.
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// PendingQueue with the policy's queues: whose turn it is, and what a pass costs.
+// PendingQueue with the policy's queues: which gang is next, and what a pass costs.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -99,7 +99,7 @@ TEST_CASE("a queue shows what it may have, has and wants, and who is next",
   CHECK(GpusOf(b).borrowed() == 2'000);
 }
 
-TEST_CASE("a gang that waits is told its place, and the sibling that goes first and why",
+TEST_CASE("a waiting gang's view shows its place, and the sibling that goes first and why",
           "[engine][queues][R2]") {
   QueueViewWorld world;
   const std::optional<TurnView> first = world.engine().TurnOf({"default", "a1"});

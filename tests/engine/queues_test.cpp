@@ -1,5 +1,5 @@
 // The policy's queues in the engine: which queue a gang is in, what is charged to it, what it may
-// start, whose turn it is.
+// start, which gang is next.
 #include <catch2/catch.hpp>
 #include <string>
 

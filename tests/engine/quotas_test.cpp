@@ -89,7 +89,7 @@ TEST_CASE("a quota of other PriorityClasses is not the gang's", "[engine][quota]
   CHECK_FALSE(world.Says(quota).empty());
 }
 
-TEST_CASE("a lost member that a quota keeps away is told of", "[engine][quota]") {
+TEST_CASE("a lost member that a quota keeps away is reported", "[engine][quota]") {
   MissingOne world;
   world.Add(MakePod("train-2").Gpus(2).InGroup("train").Gated());
   world.ScheduleAll("train");

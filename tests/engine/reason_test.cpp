@@ -132,7 +132,7 @@ std::string Why(const Harness& world, const std::string& gang) {
   return std::string(engine::ToString(reason.code)) + ": " + engine::Describe(reason);
 }
 
-TEST_CASE("a gang that only a node's NUMA policy turns away is told so", "[engine][reason]") {
+TEST_CASE("it is reported that only a node's NUMA policy turns a gang away", "[engine][reason]") {
   using cluster::NumaPolicy;
   const std::string never =
       "NeverFits: it would not fit this cluster even if only the pods ran that stay on its nodes: ";

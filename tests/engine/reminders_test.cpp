@@ -1,4 +1,4 @@
-// What is told of a gang that waits, for as long as it waits, and what that costs in writes.
+// What is reported of a gang for as long as it waits, and what that costs in writes.
 #include "engine/reminders.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ TEST_CASE("numbers that change bring no write before the next half hour", "[engi
   CHECK(world.waits.size() == lines);
 }
 
-TEST_CASE("what is told again was tried just before", "[engine][reminders]") {
+TEST_CASE("what an Event repeats was tried just before", "[engine][reminders]") {
   FullNode world(2, {}, 4);
   world.Pass(Seconds(1200));
   world.Add(MakePod("more").Gpus(2).BoundTo("n0", {4, 5}));  // nothing becomes free
@@ -158,7 +158,7 @@ TEST_CASE("members are told once why their gang waits, when it has lasted", "[en
   CHECK_THAT(told[0].message, Catch::StartsWith("muster: gang default/train waits: "));
   world.Pass(kHour * 10);
   CHECK(world.All<TellPod>().size() == 2);
-  // One that comes later is told with the next event.
+  // One that comes later is notified with the next event.
   world.Add(MakePod("train-2").Gpus(4).InGroup("train").Gated());
   world.Pass(kHour);
   told = world.All<TellPod>();
@@ -211,7 +211,7 @@ struct FullNodes : FullNode {
   const std::vector<int> kAll = {0, 1, 2, 3, 4, 5, 6, 7};
 };
 
-TEST_CASE("each member of a large gang is told of another reason", "[engine][reminders]") {
+TEST_CASE("each member of a large gang is notified of another reason", "[engine][reminders]") {
   FullNodes world;
   world.Pass(kHour);
   REQUIRE(world.All<TellPod>().size() == 101);
@@ -309,7 +309,7 @@ TEST_CASE("what is long is cut where a clause ends, and never what would be enou
       engine::WithClause("short", "it would start if x").starts_with("short; it would start if x"));
 }
 
-TEST_CASE("after a restart a gang that waits is told of once more", "[engine][reminders]") {
+TEST_CASE("after a restart a gang that waits is reported once more", "[engine][reminders]") {
   FullNode world;
   world.Pass(kHour * 2);
   const size_t before = world.log.size();
@@ -321,7 +321,7 @@ TEST_CASE("after a restart a gang that waits is told of once more", "[engine][re
   CHECK(world.All<EmitEvent>().size() == events + 2);
 }
 
-TEST_CASE("where nobody reads it nothing is told again", "[engine][reminders]") {
+TEST_CASE("where nobody reads them no Event is repeated", "[engine][reminders]") {
   engine::Rules silent;
   silent.tell_again = {};
   FullNode world(2, silent);

@@ -364,7 +364,7 @@ TEST_CASE("a member that becomes malformed before it is bound gives back what it
   CHECK(world.Gang("train").state == engine::GangState::kRunning);
 }
 
-TEST_CASE("a gang that has never run waits until its malformed member is mended",
+TEST_CASE("a gang that has never run waits until its malformed member is fixed",
           "[engine][repair]") {
   Harness world;
   world.Add(MakeNode("n0").Gpus(8));

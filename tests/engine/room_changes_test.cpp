@@ -139,7 +139,7 @@ TEST_CASE("where it requires one domain GPUs of one domain are told", "[engine][
         Lines{"free: 1 more GPU becomes free on a0x", "fewer: it asks for 1 member in place of 2"});
 }
 
-TEST_CASE("a gang that runs or waits for its turn is told nothing", "[engine][explain]") {
+TEST_CASE("nothing is suggested for a gang that runs or waits for its turn", "[engine][explain]") {
   Harness world;
   world.Add(MakeNode("a").Gpus(8));
   world.AddGang("train", 1, 8, 1);

@@ -19,7 +19,7 @@ Words Why(Harness& world, const std::string& gang) {
   return world.engine().NobodyMakesWay({"default", gang}, world.now());
 }
 
-TEST_CASE("a gang that waits is told why nobody makes way: its policy evicts nobody",
+TEST_CASE("a gang that waits shows why nobody makes way: its policy evicts nobody",
           "[engine][preemption]") {
   FullWorld world{engine::Options()};
   world.Submit("new", 2, 8, 10);
@@ -29,14 +29,14 @@ TEST_CASE("a gang that waits is told why nobody makes way: its policy evicts nob
   CHECK(Why(world, "nobody").empty());
 }
 
-TEST_CASE("a gang that waits is told why nobody makes way: by priority", "[engine][preemption]") {
+TEST_CASE("a gang that waits shows why nobody makes way: by priority", "[engine][preemption]") {
   FullWorld world;
   SECTION("nobody runs that has a lower one") {
     world.Submit("new", 2, 8, 0);
     world.Pass(Seconds(5));
     CHECK(Why(world, "new") == Words{"nobody of a lower priority than 0 runs"});
   }
-  SECTION("it says that nobody is to be evicted for it") {
+  SECTION("it says that it preempts nobody") {
     world.Add(MakePodGroup("new").MinMember(1));
     cluster::Pod pod = MakePod("new-0").Gpus(8).Priority(10).InGroup("new").Gated();
     cluster::PodSpec spec = *pod.spec;
@@ -56,7 +56,7 @@ TEST_CASE("a gang that waits is told why nobody makes way: by priority", "[engin
   }
 }
 
-TEST_CASE("a gang that waits is told why nobody makes way: by the rules of its queue",
+TEST_CASE("a gang that waits shows why nobody makes way: by the rules of its queue",
           "[engine][preemption][queues]") {
   queues::QueueSpec calm = Queue("calm", 0);
   calm.preemption.reclaim = queues::Reclaim::kNever;

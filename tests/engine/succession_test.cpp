@@ -106,7 +106,7 @@ TEST_CASE("an operator's priority is that of the next pods of the owner", "[engi
     world.Pass(Seconds(4'000));
     CHECK(world.Gang("job:train").priority == 70);
   }
-  SECTION("and is told after a restart") {
+  SECTION("and is given to the engine after a restart") {
     if (by == By::kPods) return;
     const StandingOrders kept = world.engine().Orders();
     world.Go();

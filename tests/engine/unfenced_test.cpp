@@ -65,7 +65,7 @@ TEST_CASE("the gang of a pod that is not fenced waits and says why, the others g
   CHECK(world.Pod("old-0").nominated_node == node);  // kube-scheduler keeps the room
   world.ScheduleAll("other");
   CHECK(world.BoundIn("other") == 2);
-  // It is told so, and a Bind call that comes all the same gets nowhere.
+  // Filter says so, and a Bind call that comes all the same fails.
   CHECK_THAT(world.Filter("old-0").refusal, Catch::Contains("cannot be written"));
   const uint64_t ticket = world.Bind("old-0", node);
   CHECK_THAT(world.bind_answers.at(ticket), Catch::Contains("has no reservation"));

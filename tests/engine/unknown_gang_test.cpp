@@ -1,4 +1,4 @@
-// What people are told who ask for a gang that there is none of.
+// The answer to people who ask for a gang that does not exist.
 #include "engine/unknown_gang.hpp"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@ namespace {
 using testing::Harness;
 using testing::MakePod;
 
-TEST_CASE("who asks for a gang that there is none of is told what it could be",
+TEST_CASE("a question about a gang that does not exist is answered with what it could be",
           "[engine][explain]") {
   struct Case {
     std::string asked;

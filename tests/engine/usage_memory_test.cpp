@@ -146,7 +146,7 @@ TEST_CASE("another policy keeps the past of the queues that it has, one without 
   CHECK_FALSE(Average(world, "a"));
 }
 
-// The next engine is told what this one remembers, as a new leader is, after a while without any.
+// The next engine is given what this one remembers, as a new leader is, after a time without one.
 void HandOver(testing::Harness& world, cluster::Duration away = Seconds(0)) {
   const std::optional<queues::UsageRecord> usage = world.engine().UsedSoFar();
   REQUIRE(usage);
@@ -224,7 +224,7 @@ TEST_CASE("a hand-over under another policy is like a change of the policy",
   CHECK_FALSE(none.engine().UsedSoFar());
 }
 
-TEST_CASE("what is told late counts as if nobody had led until then", "[engine][queues][memory]") {
+TEST_CASE("late usage counts as if nobody had led until it came", "[engine][queues][memory]") {
   testing::Harness world(With(kHour));
   Uses(world);
   const std::optional<queues::UsageRecord> usage = world.engine().UsedSoFar();

@@ -69,7 +69,7 @@ TEST_CASE("victims are waited for as long as the grace lasts that they were give
   }
 }
 
-TEST_CASE("a gang that is over a limit by itself is told what it asks for",
+TEST_CASE("a gang that is over a limit by itself is reported with what it asks for",
           "[engine][queues][R3]") {
   queues::QueueSpec q = testing::Queue("q", 0);
   q.limit.Set({queues::Resource::Kind::kGpu}, queues::Limit(3'000));

@@ -69,7 +69,7 @@ TEST_CASE("a missing claim keeps a gang Forming until it is there, and is named"
     world.Tell(VolumeOf("data", {NodesWith("rack", {"a1"})}));
     world.Tell(BoundClaim("data"));
   }
-  SECTION("its volume is told after it was bound") {
+  SECTION("its volume is reported after it was bound") {
     world.Tell(BoundClaim("data"));
     world.Settle();
     world.Tell(VolumeOf("data", {NodesWith("rack", {"a1"})}));
@@ -289,7 +289,7 @@ TEST_CASE("nobody is evicted for a gang whose volumes keep it from starting",
   }
 }
 
-TEST_CASE("after a restart the same is known, in whatever order it is told", "[engine][volumes]") {
+TEST_CASE("after a restart the same is known, in whatever order it arrives", "[engine][volumes]") {
   VolumeWorld world;
   world.Tell(BoundClaim("data"));
   world.Tell(VolumeOf("data", {NodesWith("rack", {"a1"})}));

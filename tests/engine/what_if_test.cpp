@@ -41,7 +41,7 @@ std::vector<std::string> Started(const engine::WhatIfAnswer& answer) {
   return names;
 }
 
-TEST_CASE("what-if: a gang that fits starts at once, and is told where", "[engine][whatif]") {
+TEST_CASE("what-if: a gang that fits starts at once, and its nodes are named", "[engine][whatif]") {
   Harness world;
   for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
   const auto answer = Ask(world, Workload("new", 2, 8));

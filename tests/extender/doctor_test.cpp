@@ -217,7 +217,7 @@ TEST_CASE("certificates that are missing, over or soon over are told", "[extende
   }
 }
 
-TEST_CASE("a kube-scheduler that would not work with Muster is told what differs",
+TEST_CASE("what keeps a kube-scheduler from working with Muster is reported",
           "[extender][doctor]") {
   Installation cluster;
   std::string yaml = FileText("manifests/scheduler/config.yaml");

@@ -8,7 +8,7 @@
 namespace muster::extender {
 namespace {
 
-TEST_CASE("a finding of the fabric is told when it comes and when it is gone, not in between",
+TEST_CASE("a finding of the fabric is logged when it comes and when it is gone, not in between",
           "[extender][fabric]") {
   std::string lines;
   LogOptions options;
@@ -35,7 +35,7 @@ TEST_CASE("a finding of the fabric is told when it comes and when it is gone, no
         time + "level=error msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n");
 }
 
-TEST_CASE("a node that moves is told once, with the level at which it moved",
+TEST_CASE("a node that moves is logged once, with the level at which it moved",
           "[extender][fabric]") {
   std::string lines;
   LogOptions options;

@@ -99,7 +99,7 @@ TEST_CASE("what an API server would refuse or drop is refused, and all of it tol
   CHECK(check.others == std::set<std::string>{"Training"});
 }
 
-TEST_CASE("a fault of a pool is told once, not for each of its nodes", "[manifests]") {
+TEST_CASE("a fault of a pool is reported once, not for each of its nodes", "[manifests]") {
   const ManifestCheck check = CheckManifests(
       "apiVersion: sim.muster.dev/v1alpha1\nkind: NodePool\nmetadata: {name: n}\nspec:\n"
       "  count: 3\n  template:\n    spec: {unschedulabel: true, pocCIDR: x}\n"
@@ -154,7 +154,7 @@ TEST_CASE("objects of kinds that are not simulated are named and left out", "[ma
   CHECK(CheckManifests(others, "x.yaml").warnings.empty());
 }
 
-TEST_CASE("a field of a PodGroup that is not honoured is told with its place", "[manifests]") {
+TEST_CASE("a field of a PodGroup that is not honoured is reported with its place", "[manifests]") {
   const ManifestCheck check = CheckManifests(
       "apiVersion: scheduling.run.ai/v2alpha2\nkind: PodGroup\nmetadata: {name: g}\n"
       "spec:\n  subGroups:\n  - {name: a, minMember: 1}\n  minSubGroup: 1\n",
@@ -176,7 +176,7 @@ TEST_CASE("an object that exists on a cluster whatever it says is kept", "[manif
              Catch::StartsWith("x.yaml:4:20: topologyPolicies[0]: NodeResourceTopology n0: "));
 }
 
-TEST_CASE("what is ignored of a node is told with file, line and field", "[manifests]") {
+TEST_CASE("what is ignored of a node is reported with file, line and field", "[manifests]") {
   struct Case {
     std::string metadata;  // from the fifth line on
     std::string want;

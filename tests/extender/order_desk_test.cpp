@@ -166,7 +166,7 @@ TEST_CASE("orders are counted by kind and by what came of them, trials are not",
   CHECK_THAT(page, Catch::Contains("muster_orders_total{kind=\"reclaim\",result=\"refused\"} 0\n"));
 }
 
-TEST_CASE("without anybody who says who asks nothing is done", "[orders]") {
+TEST_CASE("nothing is done while the caller is unknown", "[orders]") {
   Desk desk;
   desk.Allows(true);
   const http::Reply nobody = desk.Post(kState, kHold);

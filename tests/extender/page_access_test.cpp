@@ -77,7 +77,7 @@ TEST_CASE("no answer names gangs of namespaces that the caller may not list", "[
   CHECK(pages.Proxied("/v1/gangs/team-a/p-team-b", "bob").Has("did you mean gang team-b/p-team-b"));
 }
 
-TEST_CASE("who may list namespaces without gangs alone is told to name one", "[api][access]") {
+TEST_CASE("a caller who may list only namespaces without gangs is to name one", "[api][access]") {
   PageServer pages;
   pages.rights = {"ann list gangs team-c"};
   const PageServer::Page page = pages.Proxied("/v1/gangs", "ann");

@@ -1,5 +1,5 @@
 // A namespace's label muster.dev/schedule, seen by a whole service on an API server that the test
-// plays: what was missed is told, and the webhook is there for what comes.
+// plays: missed pods are reported, and the webhook is in place for later ones.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>

@@ -296,7 +296,7 @@ TEST_CASE("what is ignored when objects are joined is logged, too", "[service]")
   CHECK(Eventually([&] { return test.lines.Has("msg=\"embedded cluster\" warning="); }));
 }
 
-TEST_CASE("one fault of all nodes of a pool is told some times", "[service]") {
+TEST_CASE("a fault that all nodes of a pool share is reported only some times", "[service]") {
   const TempFolder folder;
   ServiceOptions options;
   options.cluster_file = folder.File("cluster.yaml");

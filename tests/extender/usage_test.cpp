@@ -164,7 +164,7 @@ TEST_CASE("what a queue has used is kept when the service ends, and known to the
   CHECK_FALSE(lines.Has("usage of queues"));
 }
 
-TEST_CASE("usage that cannot be believed is told once and left alone, and scheduling goes on",
+TEST_CASE("usage that is not plausible is reported once and left alone, and scheduling goes on",
           "[service][usage]") {
   World world;
   LogLines lines;

@@ -83,7 +83,7 @@ class SourceCheck {
     if (!AnyLineHas(space)) Add(0, "a header of this folder declares things in " + space);
   }
 
-  // A variable is told from a function by what follows its name: '=', ';' or '{' and not '('.
+  // What follows its name marks a variable, not a function: '=', ';' or '{' and not '('.
   void CheckStatics(std::string_view line, std::size_t number) {
     line = Trimmed(line);
     if (!line.starts_with("static ") && !line.starts_with("thread_local ")) return;

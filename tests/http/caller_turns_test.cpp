@@ -1,4 +1,4 @@
-// Work in turns between callers: who asks for much keeps nobody else waiting.
+// Work in turns between callers: one that asks for much keeps nobody else waiting.
 #include "http/caller_turns.hpp"
 
 #include <atomic>

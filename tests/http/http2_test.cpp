@@ -199,7 +199,7 @@ TEST_CASE("draining lets the requests of HTTP/2 end, and then the connections", 
   CHECK(busy.ClosedByServer());
 }
 
-TEST_CASE("an idle connection of HTTP/2 is told to go and closed", "[http2]") {
+TEST_CASE("an idle connection of HTTP/2 gets a GOAWAY and is closed", "[http2]") {
   const TlsWorld world;
   ServerOptions options = world.Plain();
   options.idle_timeout = milliseconds(200);

@@ -184,7 +184,7 @@ TEST_CASE("1,024 held calls delay nobody and take no thread", "[http][held]") {
   CHECK(test.Quiet());
 }
 
-TEST_CASE("a held call that its handler forgets is told so", "[http][held]") {
+TEST_CASE("a held call that its handler forgets is answered with an error", "[http][held]") {
   TestServer test;
   RawCaller caller(test.port());
   const RawReply reply = caller.Call(PostRequest("/forgotten", "x"));

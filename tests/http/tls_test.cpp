@@ -225,7 +225,7 @@ TEST_CASE("allowed clients without required certificates are refused at the star
   CHECK_FALSE(server.Start().ok());
 }
 
-TEST_CASE("plain HTTP on the TLS port is told so", "[http][tls]") {
+TEST_CASE("plain HTTP on the TLS port gets an answer that says so", "[http][tls]") {
   TlsWorld world;
   TestServer test(world.Plain());
   RawCaller caller(test.port());

@@ -133,7 +133,7 @@ TEST_CASE("any status is a reply", "[kube][client]") {
             .by_class[static_cast<std::size_t>(status / 100)] == 2);
 }
 
-TEST_CASE("Retry-After is told of 429 and 503", "[kube][client]") {
+TEST_CASE("Retry-After is passed on for 429 and 503", "[kube][client]") {
   TestServer server;
   server.routes().Get(R"(/(\d+))", [](const httplib::Request& request, httplib::Response& reply) {
     reply.status = std::stoi(request.matches[1]);

@@ -288,7 +288,7 @@ TEST_CASE("credentials that Muster does not use are refused by name", "[kube][ku
   }
 }
 
-TEST_CASE("a person with an auth-provider is told what has taken its place", "[kube][kubeconfig]") {
+TEST_CASE("an auth-provider is refused with what has taken its place", "[kube][kubeconfig]") {
   const auto told = [](const std::string& name) {
     const std::string user = R"({"auth-provider":{"name":")" + name + R"("}})";
     const auto personal = ParsePersonalKubeconfig({{Kubeconfig(kServer, user), "c"}});

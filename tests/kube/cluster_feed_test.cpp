@@ -97,7 +97,7 @@ TEST_CASE("a PodGroup that goes while another version takes over is known to be 
   REQUIRE(Eventually([&] { return world.Told("podgroup forgotten"); }));
 }
 
-TEST_CASE("silence of the API server is told once, with the resources, and so is its end",
+TEST_CASE("silence of the API server is reported once, with the resources, and so is its end",
           "[kube][feed]") {
   FeedWorld world(milliseconds(30));
   world.feed->Start();

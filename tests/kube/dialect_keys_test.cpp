@@ -50,7 +50,7 @@ TEST_CASE("every mark is of a key that a scheduler knows, and says what follows"
       INFO(dialect.title << ": " << row.path);
       CHECK(rows.insert(row.path).second);
       CHECK((row.heed == Heed::kHonoured || !row.note.empty()));
-      // What stands for several of them is told of none.
+      // A row that stands for several keys reports none of them.
       CHECK((row.heed != Heed::kNotHonoured || !row.path.ends_with('*')));
       bool known = false;
       for (const std::string& key : keys) known = known || IsRowOf(row, key);
@@ -64,7 +64,7 @@ std::string Metadata(std::string_view place, std::string_view key, std::string_v
          std::string(key) + R"(":")" + std::string(value) + R"("}})";
 }
 
-TEST_CASE("a key that is not honoured is told where it is set, on pods and on PodGroups",
+TEST_CASE("a key that is not honoured is reported where it is set, on pods and on PodGroups",
           "[kube][dialects]") {
   std::vector<std::string_view> keys;
   for (const Dialect& dialect : DialectsOfKeys()) {
@@ -94,7 +94,7 @@ TEST_CASE("a key that is not honoured is told where it is set, on pods and on Po
   }
 }
 
-TEST_CASE("a word that a key does not have is told with those that it has", "[kube][dialects]") {
+TEST_CASE("a word that a key does not have is named with those that it has", "[kube][dialects]") {
   const auto words = [](std::string_view place, std::string_view key, std::string_view value) {
     const auto pod = DecodePod("{" + Metadata(place, key, value) + R"(,"spec":{}})");
     REQUIRE(pod.ok());
@@ -119,7 +119,7 @@ TEST_CASE("a word that a key does not have is told with those that it has", "[ku
         "got \"nonpreemptible\"");
 }
 
-TEST_CASE("a label that counts as an annotation is told, and the reverse", "[kube][dialects]") {
+TEST_CASE("a label that counts as an annotation is reported, and the reverse", "[kube][dialects]") {
   const auto words = [](const std::string& labels, const std::string& annotations) {
     const auto pod = DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","labels":{)" +
                                labels + R"(},"annotations":{)" + annotations + R"(}},"spec":{}})");

@@ -183,7 +183,7 @@ TEST_CASE("CRDs that come and go are seen when asked again", "[kube][discovery]"
   CHECK(DiscoverKinds(api)->unknown.empty());
 }
 
-TEST_CASE("a group that is down hides no other and is told", "[kube][discovery]") {
+TEST_CASE("a group that is down hides no other and is reported", "[kube][discovery]") {
   FakeApi api;
   api.On(Method::kGet, "/apis",
          Reply(200, Groups({{"scheduling.k8s.io", "v1beta1"},

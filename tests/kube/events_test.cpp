@@ -170,7 +170,7 @@ TEST_CASE("what repeats becomes a series, written every 30 s at most", "[kube][e
   CHECK(play.recorder.counts().repeated == 10);
 }
 
-TEST_CASE("what is told again every half hour is one series for a whole night", "[kube][events]") {
+TEST_CASE("an Event repeated every half hour is one series for a whole night", "[kube][events]") {
   EventsPlay play;
   for (int half_hour = 0; half_hour < 20; ++half_hour) {
     play.recorder.Record(Event("4 of 8"), play.now);

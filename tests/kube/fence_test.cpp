@@ -40,7 +40,7 @@ std::string FencePodText(const std::string& name, int version, const std::string
          (node.empty() ? "" : R"("nodeName":")" + node + "\"") + "}}";
 }
 
-// An API server, a new leader and what its engine is told.
+// An API server, a new leader and what its engine receives.
 class World {
  public:
   explicit World(FenceOptions options = {}) : options_(options) {}
@@ -115,7 +115,7 @@ TEST_CASE("the fence writes the new term into every pod that an earlier leader h
   world.api.On(Method::kGet, "/api/v1/namespaces/default/pods/again",
                Reply(200, R"({"kind":"Pod","metadata":{"name":"again","namespace":"default",)"
                           R"("uid":"another","resourceVersion":"31"},"spec":{}})"));
-  // A Binding came in between: whom it gave what is told before anything is decided.
+  // A Binding came in between: the engine learns of it before it decides anything.
   world.api.On(Method::kPatch, Patched("late"), Reply(200, FencePodText("late", 32, "n3")));
   REQUIRE(
       world.Raise({HandedOver("a"), HandedOver("gone"), HandedOver("again"), HandedOver("late")})
@@ -263,7 +263,7 @@ TEST_CASE("pods that hang keep those of other namespaces from no round", "[kube]
   for (int i = 0; i < 3; ++i) pods.push_back(HandedOver("z" + std::to_string(i)));
   REQUIRE(world.Raise(pods).ok());
   for (const std::string& line : world.told()) CHECK(line.find("u-z") == std::string::npos);
-  // Those whose turn has not come yet come first in the next round, and all have had one in time.
+  // Pods that had no turn yet come first in the next round, and all have had one in time.
   world.api.ForgetRequests();
   world.Pass(Seconds(2));
   for (const ApiRequest& request : world.api.requests()) {

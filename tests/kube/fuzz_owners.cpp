@@ -1,6 +1,6 @@
-// Any bytes, a line an object: the first is a pod, the others are what may own it. The pod is
-// judged by the rules that ship, without end or exception, always the same, also by no more than
-// what is kept of owners, and what it is told can be met.
+// Any bytes, a line an object: the first is a pod, the others are what may own it. Judging the pod
+// by the shipped rules must end, throw nothing, and always give the same result, also from what is
+// kept of owners alone; and the gang's minimum can be met.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -243,7 +243,7 @@ TEST_CASE("native: what kube-scheduler says stands", "[kube][status]") {
   CHECK(Body(Gang(GangState::kDegraded, ReasonCode::kMembersLost, 2), kNative, "{}") == "");
 }
 
-TEST_CASE("a change of nothing but numbers is told apart", "[kube][status]") {
+TEST_CASE("a change of nothing but numbers is recognized", "[kube][status]") {
   const ServedPodGroups as = GENERATE(kVolcano, kKai, kNative);
   PlayedGroup group("{}");
   PatchGang gang = Gang(GangState::kQueued, ReasonCode::kNotEnoughGpus);
@@ -275,7 +275,7 @@ TEST_CASE("objects that are not what they should be", "[kube][status]") {
         Code::kInvalidArgument);
   CHECK(code("nonsense") == Code::kInvalidArgument);
   CHECK(code("{}") == Code::kInvalidArgument);
-  // A status that makes no sense is mended as far as it is ours.
+  // A status that makes no sense is fixed in the fields that are ours.
   CHECK(Body(Gang(GangState::kQueued, ReasonCode::kNotTried), kPlugins,
              R"({"phase":7,"running":"many"})") == Change(R"({"phase":"Pending"})"));
   CHECK(Body(gang, kVolcano, R"({"phase":"Inqueue","conditions":[1,{"type":2}]})")

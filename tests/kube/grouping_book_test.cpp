@@ -104,7 +104,7 @@ TEST_CASE("looks at many owners are spread over a longer time", "[kube][grouping
   CHECK(reads <= kJobs + 600 * 20);
 }
 
-TEST_CASE("that pods of a Job have ended is told with those that wait", "[kube][grouping]") {
+TEST_CASE("that pods of a Job have ended is reported with those that wait", "[kube][grouping]") {
   BookWorld world;
   world.See("a");
   world.See("b", {.node = "n0", .phase = "Running"});

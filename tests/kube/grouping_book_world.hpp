@@ -83,7 +83,7 @@ struct BookWorld {
     return pod.key.name + ": " + pod.pod_group.substr(0, pod.pod_group.find('~')) + " of " +
            std::to_string(pod.declared_min_member);
   }
-  // What is told when the next read is answered so.
+  // What the book reports when the next read gets this answer.
   std::string Answer(OwnerAnswer answer) {
     const auto request = book.owners().Take(now);
     REQUIRE(request);

@@ -85,7 +85,7 @@ TEST_CASE("minAvailable of a training operator's job counts before its replicas"
   CHECK(with("null") == "tfjob:train needs 6 (PS 2, Worker 4) as Worker");
 }
 
-TEST_CASE("queue and class of a training operator's job are the gang's, and the rest is told",
+TEST_CASE("queue and class of a training operator's job are the gang's, and the rest is reported",
           "[kube][grouping]") {
   GroupingWorld world;
   world.Add(

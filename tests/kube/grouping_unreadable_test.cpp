@@ -43,7 +43,7 @@ TEST_CASE("pods of an owner that may not be read wait together, and that is said
   CHECK(world.See("b", {.job = "other"}) == "b: job:other of 2");
 }
 
-TEST_CASE("a pod that runs is told where it was bound while its owner cannot be read",
+TEST_CASE("a pod that runs is in the gang it was bound in while its owner cannot be read",
           "[kube][grouping]") {
   BookWorld world;
   world.book.Start();

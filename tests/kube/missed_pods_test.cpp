@@ -56,7 +56,7 @@ struct Feed {
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("a missed pod is told once, with an Event, a line and a count", "[kube][missed]") {
+TEST_CASE("a missed pod is reported once, with an Event, a line and a count", "[kube][missed]") {
   Feed feed;
   feed.Label("team", "gpu");
   const cluster::Pod pod = feed.New("p0");
@@ -117,7 +117,7 @@ TEST_CASE("a pod that was there before the label is not missed", "[kube][missed]
   CHECK(feed.missed.count() == 1);
 }
 
-TEST_CASE("what was created while Muster was away is told when it is back", "[kube][missed]") {
+TEST_CASE("what was created while Muster was away is reported when it is back", "[kube][missed]") {
   Feed feed(false);
   // In any order: pods may be listed first.
   feed.Tell(feed.New("while-away").CreatedAt(kMissedPodsWall.milliseconds() - 600'000));
@@ -179,7 +179,7 @@ TEST_CASE("a label that says nothing known is in the log once", "[kube][missed]"
   CHECK(feed.events.empty());
 }
 
-TEST_CASE("the end of a namespace that is told late takes nothing from the next of its name",
+TEST_CASE("a late removal of a namespace takes nothing from the next one of its name",
           "[kube][missed]") {
   Feed feed;
   feed.Label("team", "gpu");

@@ -220,7 +220,7 @@ TEST_CASE("devices that HAMi's users cordon are given to no new pod", "[kube][no
   CHECK((gpus[2].cordoned && gpus[2].partition()));
 }
 
-TEST_CASE("a cordoned device that the node does not have is told", "[kube][node]") {
+TEST_CASE("a cordoned device that the node does not have is reported", "[kube][node]") {
   std::vector<std::string> warnings;
   const Labels annotations = {{"hami.io/device-cordon", "GPU-b,GPU-a"}};
   CHECK(ReadNodeDevices({kNone, annotations, 2}, warnings).size() == 2);

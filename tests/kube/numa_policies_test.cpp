@@ -124,7 +124,7 @@ NodeTopology Topology(const std::string& uid, const std::string& node, NumaPolic
   return {uid, node, policy};
 }
 
-// The only node that is told, or nothing.
+// The only node that is reported, or nothing.
 std::optional<cluster::Node> One(NodeParts::Told told) {
   CHECK(told.warnings.empty());
   CHECK(told.nodes.size() <= 1);

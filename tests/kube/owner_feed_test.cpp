@@ -230,7 +230,7 @@ TEST_CASE("owners that the API server does not give hold the start up for a whil
              Catch::VectorContains(std::string("not waited for any longer: owners of pods")));
 }
 
-TEST_CASE("what an API server answers for an owner is told apart", "[kube][feed][grouping]") {
+TEST_CASE("an API server's answers for an owner are distinguished", "[kube][feed][grouping]") {
   using Kind = OwnerAnswer::Kind;
   struct Case {
     FakeApi::Answer answer;

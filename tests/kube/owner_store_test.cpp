@@ -194,7 +194,7 @@ std::string ObjectWith(std::string path, const std::string& value) {
   return "{\"" + name + "\":" + (list ? "[" + inner + "]" : inner) + "}";
 }
 
-TEST_CASE("every field of an owner that does not count is told of what is kept of it",
+TEST_CASE("every field of an owner that is ignored is still reported from what is kept of it",
           "[kube][grouping]") {
   int fields = 0;
   for (const Dialect& dialect : DialectsOfOwners()) {

@@ -302,7 +302,7 @@ TEST_CASE("how a gang is divided and spread is said by annotation, beside any le
         said({"r", "", {}, "spec.topologyConstraint"}, Balance::kUnsaid, "dc/rack", "chat"));
 }
 
-TEST_CASE("a balance that is neither even nor pack is told with both", "[kube][pod-group]") {
+TEST_CASE("a balance that is neither even nor pack is reported with both", "[kube][pod-group]") {
   const auto defect = [](const std::string& annotation) {
     return WithTerms(kPlainVersion, annotation, R"("minMember":2)").defect;
   };
@@ -387,7 +387,7 @@ TEST_CASE("what a PodGroup of KAI, Volcano or kube-scheduler requires is in its 
         cluster::TopologyTerms{"example.com/rack", "", {}, "spec.schedulingConstraints.topology"});
 }
 
-TEST_CASE("what is malformed in other systems' annotations is told with its place",
+TEST_CASE("what is malformed in other systems' annotations is reported with its place",
           "[kube][pod-group]") {
   const auto defect = [](const std::string& annotations) {
     return WithTerms("scheduling.x-k8s.io/v1alpha1", annotations, R"("minMember":16)").defect;

@@ -144,7 +144,7 @@ TEST_CASE("a binding refused for its version is made again with the new one", "[
   CHECK_THAT(desk.api.requests().back().body, Catch::Contains(R"("resourceVersion":"21")"));
 }
 
-TEST_CASE("a pod bound elsewhere, recreated or gone is told apart", "[kube][writer]") {
+TEST_CASE("pods bound elsewhere, recreated or gone are distinguished", "[kube][writer]") {
   Desk desk;
   desk.api.On(Method::kPost, kBinding, Refusal(409, "already assigned"));
   desk.api.Once(Method::kGet, kPath, Reply(200, PodText(12, R"("spec":{"nodeName":"node-8"})")));
@@ -252,7 +252,7 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
   SECTION("one that a budget protects spares all") {
     desk.api.On(Method::kPost, other, Refusal(429, "Cannot evict pod: disruption budget"));
     for (const engine::Outcome& outcome : desk.Do(both)) {
-      // Which one it is, is told apart.
+      // The outcome shows which one it is.
       CHECK(outcome.kind == (outcome.id.value == 2 ? OutcomeKind::kConflict : OutcomeKind::kRetry));
       CHECK_THAT(outcome.message, Catch::Contains("disruption budget"));
     }
@@ -276,7 +276,7 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
       CHECK(outcome.not_tried);
     }
   }
-  SECTION("one whose webhook is down spares all, and is told apart") {
+  SECTION("one whose webhook is down spares all, and is identified") {
     const int status = GENERATE(500, 504);
     desk.api.On(Method::kPost, other, Refusal(status, "failed calling webhook"));
     for (const engine::Outcome& outcome : desk.Do(both)) {

@@ -265,7 +265,7 @@ TEST_CASE("an API server that serves the older version alone is asked in it",
   CHECK(world.api.requests().back().body.find("autoscaling.x-k8s.io/v1beta1") != std::string::npos);
 }
 
-TEST_CASE("what keeps a request from being made is told", "[kube][provisioning]") {
+TEST_CASE("what keeps a request from being made is reported", "[kube][provisioning]") {
   WriterWorld world;
   SECTION("no CRD") {
     world.api.On(Method::kPost, kTrainRequests, Reply(404, "404 page not found"));

@@ -102,7 +102,7 @@ TEST_CASE("a node of which something is left out stays known and takes no more p
   CHECK_THAT(node->warnings[0], Catch::Contains("takes no more pods: Node.metadata.labels: holds"));
 }
 
-TEST_CASE("a budget or a namespace of which something is left out is told of, and why",
+TEST_CASE("a budget or a namespace of which something is left out is reported, and why",
           "[kube][fat]") {
   const std::string long_map = R"({"k":")" + std::string(5'000, 'v') + R"("})";
   const std::string meta = R"("name":"b","namespace":"n","uid":"u")";

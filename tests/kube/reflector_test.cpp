@@ -190,7 +190,7 @@ TEST_CASE("a watch broken off is resumed where it was, also from a bookmark", "[
   CHECK_THAT(server.watches()[2], Catch::StartsWith("resourceVersion=40&"));
 }
 
-TEST_CASE("after 410 the list is read again and what has gone is told", "[kube][reflector]") {
+TEST_CASE("after 410 the list is read again and what has gone is reported", "[kube][reflector]") {
   const Script by_event{
       R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"
       "\n",
@@ -442,7 +442,7 @@ TEST_CASE("what is ignored of a node is said once, and again when it changes",
     server.Play();
     CHECK(server.warned == Texts{wrong});
   }
-  SECTION("mended, and wrong again") {
+  SECTION("fixed, and wrong again") {
     server.Watch({shared("fractional", 13) + shared("fractionl", 14), kEnded});
     server.Play();
     CHECK(server.warned == Texts{wrong, wrong});

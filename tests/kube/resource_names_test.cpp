@@ -5,7 +5,7 @@
 namespace muster::kube {
 namespace {
 
-TEST_CASE("a resource that no node can have is told, with what it was meant to be",
+TEST_CASE("a resource that no node can have is reported, with what it was meant to be",
           "[kube][manifest]") {
   struct Case {
     std::string name;

@@ -389,7 +389,7 @@ Node RandomNode(Dice& dice) {
   return node;
 }
 
-TEST_CASE("of two defects the first stays the one that is told", "[kube][roundtrip]") {
+TEST_CASE("of two defects the first stays the one that is reported", "[kube][roundtrip]") {
   const std::string two =
       R"({"metadata":{"name":"p","namespace":"n","uid":"u",)"
       R"("annotations":{"gpu-fraction-num-devices":"2"}},"spec":{"affinity":{"nodeAffinity":)"

@@ -55,7 +55,7 @@ TEST_CASE("a pod says how long it is expected to run and when it is ended", "[ku
               R"("activeDeadlineSeconds":600,)") == RunTimes{.enforced = Seconds(300)});
 }
 
-TEST_CASE("a duration that cannot be read is told with its field, and the pod is none the worse",
+TEST_CASE("a duration that cannot be read is reported with its field, and the pod is accepted",
           "[kube][durations]") {
   CHECK(OfPod(R"("annotations":{"muster.dev/expected-duration":"soon"},)",
               R"("activeDeadlineSeconds":600,)") ==

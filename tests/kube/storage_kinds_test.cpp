@@ -241,7 +241,7 @@ TEST_CASE("claims are known by name, and readable before anything starts",
   const std::string claims = "/api/v1/persistentvolumeclaims";
   world.Send(claims, "DELETED", ClaimText(""));
   CHECK(Eventually([&] { return world.Told("PersistentVolumeClaim team/data removed"); }));
-  // Deleted and made again while nobody watched: the same name, so it is told as it is now.
+  // Deleted and made again while nobody watched: the same name, so it is reported as it is now.
   world.api.On(Method::kGet, claims + "?limit=500", Reply(200, ListOf("List", "")));
   world.Send(claims, "ADDED", ClaimText(""));
   REQUIRE(Eventually([&] {

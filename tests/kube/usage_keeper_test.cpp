@@ -204,7 +204,7 @@ TEST_CASE("a policy without half-lives reads nothing, and forgets what was kept"
   CHECK_THAT(play.api.requests().back().body, Catch::Contains(R"(\"queues\":{}})"));
 }
 
-TEST_CASE("what cannot be read stays as it is, is told once, and is taken up when it can be",
+TEST_CASE("what cannot be read stays as it is, is reported once, and is taken up when it can be",
           "[kube][usage]") {
   UsageKeeperPlay play;
   play.used = Some(1);

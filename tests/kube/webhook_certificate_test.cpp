@@ -269,7 +269,7 @@ TEST_CASE("authorities are bounded however often the hosts change", "[kube][webh
   CHECK(http::SplitCertificates(objects.Data("ca.crt")).size() == 4);
 }
 
-TEST_CASE("what goes wrong is told once, and the certificate stays in use", "[kube][webhook]") {
+TEST_CASE("what goes wrong is reported once, and the certificate stays in use", "[kube][webhook]") {
   PlayedObjects objects;
   WebhookCertificateReplica leader(objects);
   leader.Step();

@@ -78,7 +78,7 @@ struct Elastic {
     if (!answer.placed) return 0;
     return answer.pods.size();
   }
-  // The same of the best set of so many pods, by trying all sets.
+  // The size of the smallest set, at most `surplus`, that makes room, by trying all sets.
   std::optional<size_t> Fewest(const std::vector<Demand>& demands, size_t surplus) {
     std::optional<size_t> fewest;
     Placer placer(Options{});

@@ -238,11 +238,11 @@ void CheckEach(const std::vector<CausesCase>& cases) {
   }
 }
 
-TEST_CASE("each node is told under what keeps a member off it, by name", "[policy][causes]") {
+TEST_CASE("each node is listed under what keeps a member off it, by name", "[policy][causes]") {
   CheckEach(NamedCases());
 }
 
-TEST_CASE("what is short is told with the least and the most that is free", "[policy][causes]") {
+TEST_CASE("what is short is listed with the least and the most that is free", "[policy][causes]") {
   CheckEach(RoomCases());
 }
 
@@ -273,7 +273,7 @@ TEST_CASE("of a mixed gang nodes are told as they are before any member is place
   CHECK(shortage.fits_of == 4);
 }
 
-TEST_CASE("what the gang may use is told beside what the cluster has", "[policy][causes]") {
+TEST_CASE("what the gang may use is reported beside what the cluster has", "[policy][causes]") {
   World world;
   world.Add(MakeNode("a").Gpus(8));
   world.Add(MakeNode("b").Gpus(8).Taint("t", "", TaintEffect::kNoSchedule));

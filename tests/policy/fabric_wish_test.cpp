@@ -64,7 +64,7 @@ TEST_CASE("a required level holds the whole gang, in the tightest domain", "[pol
   CHECK(world.In(world.Put({"block", ""}, 8, 1)) == "a0");  // none is free in the other
 }
 
-TEST_CASE("a domain that cannot hold the gang is told with what is missing", "[policy][fabric]") {
+TEST_CASE("a domain that cannot hold the gang is named with what is missing", "[policy][fabric]") {
   FabricWishRacks world;
   world.Occupy("b1x", MakePod("other").Gpus(2), {0, 1});
   const PlaceAnswer answer = world.Put({"rack", ""}, 10, 1);

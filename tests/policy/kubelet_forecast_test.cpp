@@ -38,7 +38,7 @@ std::string Foreseen(const cluster::Node& node, const std::vector<int>& taken,
   return Text(forecast.Of(node, *pod.spec, Indices(taken), Indices(planned)));
 }
 
-TEST_CASE("a plan is told apart from what the device plugin hands out", "[policy][kubelet]") {
+TEST_CASE("a plan is compared with what the device plugin hands out", "[policy][kubelet]") {
   // Both boards have 1,120 of 4 GPUs each, which no other division has.
   CHECK(Foreseen(Dgx1v("n"), {}, {0, 1, 2, 3}) == "tied 0 1 2 3 of 2");
   CHECK(Foreseen(Dgx1v("n"), {0, 1, 2, 3}, {4, 5, 6, 7}) == "agree 4 5 6 7 of 1");

@@ -97,7 +97,7 @@ TEST_CASE("of a mixed gang the first in the order of placing is named", "[policy
         gang[0].pod.text() + " after 2 of 2 nodes: 2 gpus; GPU-milli 16000 of 24000");
 }
 
-TEST_CASE("what the pod that missed asks for is told beside what the gang does",
+TEST_CASE("what the pod that missed asks for is reported beside what the gang does",
           "[policy][shortage]") {
   World world;
   world.Add(MakeNode("a").Gpus(8));

@@ -26,7 +26,7 @@ TEST_CASE("a list of queues in any order is a tree", "[queues][faults]") {
             .empty());
 }
 
-TEST_CASE("every fault of a list of queues is told at once", "[queues][faults]") {
+TEST_CASE("all faults of a list of queues are reported at once", "[queues][faults]") {
   struct Case {
     const char* name;
     std::vector<QueueSpec> queues;

@@ -174,7 +174,7 @@ std::vector<size_t> LeavesOf(const Tree& tree) {
   return leaves;
 }
 
-TEST_CASE("incremental equals recomputed: usage, claims and whose turn it is",
+TEST_CASE("incremental equals recomputed: usage, claims and which queue is next",
           "[queues][property]") {
   Random random(13);
   for (int64_t left = Steps(); left > 0;) {

@@ -168,7 +168,7 @@ TEST_CASE("R2: only resources that somebody is guaranteed decide who is within",
   world.Waits("a", world.Of(8, 64));
   world.Waits("b", world.Of(8, 1));
   CHECK(world.Below("root") == "a within, b 0.080");
-  // Who asks for cores alone is no more within than others.
+  // A gang that asks for cores alone is no more within than others.
   world.Waits("b", world.Of(0, 1));
   world.Waits("a", world.Of(0, 64));
   CHECK(world.Below("root") == "b 0.010, a 0.640");

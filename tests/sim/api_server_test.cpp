@@ -83,7 +83,7 @@ TEST_CASE("malformed objects are refused", "[api]") {
   CHECK(server.api.Writes(Actor::kUser) == 0);
 }
 
-TEST_CASE("the admission policy gates gangs of muster's, as far as it is told to", "[api]") {
+TEST_CASE("the admission policy gates gangs of muster's, as far as it is set to", "[api]") {
   struct Case {
     Gating gating;
     bool gang, solo, foreign;

@@ -71,7 +71,7 @@ TEST_CASE("of whole nodes nothing is said soon after something ended", "[sim][au
   CHECK(shapes.Bind("second", "guests", true, "n1").empty());
 }
 
-// Gang train ran from 10 s on, on GPU 0 of n0; others were evicted for it.
+// Gang train ran from 10 s on, on GPU 0 of n0; it had preempted others.
 struct Restarts {
   Restarts() {
     QueueSpec research{.name = "research"};

@@ -78,7 +78,7 @@ TEST_CASE("pods that stayed out are counted by what they lack on each model", "[
   CHECK(Told(LookAtTheEnd(nodes, pods, false)) == c.want);
 }
 
-TEST_CASE("what is free at the end is told by model, whole GPUs and whole nodes apart",
+TEST_CASE("what is free at the end is reported by model, whole GPUs and whole nodes apart",
           "[replay]") {
   const std::vector<Node> nodes = {NodeOf("a0", 2, "a100", 64'000),
                                    NodeOf("a1", 2, "a100", 64'000)};

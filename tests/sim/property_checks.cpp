@@ -36,7 +36,7 @@ std::string Words(const cluster::Resources& room) {
 
 }  // namespace
 
-// An engine that is told what this one knows has the same room, and what-if on it comes to an end.
+// An engine that gets this one's facts has the same room, and what-if on it comes to an end.
 std::string World::CheckDecidedFacts() {
   const engine::Scheduler& present = cluster_->muster()->scheduler();
   const Time now = cluster_->loop().now();
@@ -48,7 +48,7 @@ std::string World::CheckDecidedFacts() {
   engine::Scheduler second(what.options);
   for (const engine::Fact& fact : what.known) second.Apply(fact, now);
   const auto preempting = static_cast<size_t>(engine::GangState::kPreempting);
-  // What makes way is told as gone.
+  // What makes way is reported as gone.
   if (present.Count().gangs[preempting] == 0 && reclaimed_ < now) {
     const auto a = present.Nodes();
     const auto b = second.Nodes();

@@ -129,7 +129,7 @@ TEST_CASE("a gang job names levels, segments and the size of its members", "[sim
   CHECK((*jobs)[2].topology.none());
 }
 
-TEST_CASE("what is wrong with a job's levels is told at its cell", "[sim][trace]") {
+TEST_CASE("faults of a job's levels are reported at their cell", "[sim][trace]") {
   struct Bad {
     std::string cells;  // gpus_per_pod to segments_preferred
     std::string want;

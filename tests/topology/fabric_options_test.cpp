@@ -194,7 +194,7 @@ TEST_CASE("what is said to other systems counts as far as the policy knows of it
         "rack, nvl, region");
 }
 
-TEST_CASE("what is said to other systems and does not count is told", "[topology][fabric]") {
+TEST_CASE("what is said to other systems and does not count is reported", "[topology][fabric]") {
   const FabricOptions fabric = TwoTrees();
   using Told = std::vector<std::string>;
   const auto told = [](const FabricOptions& by, cluster::TopologyTerms terms) {

@@ -11,7 +11,7 @@ import (
 	"muster.dev/e2e/process"
 )
 
-// Whose processor time is told apart.
+// The parts whose processor time is measured separately.
 const (
 	schedulerPart = iota
 	musterPart

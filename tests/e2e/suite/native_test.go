@@ -22,8 +22,8 @@ func TestNativePodGroupsAsV1alpha2SpeaksThem(t *testing.T) {
 	e.speaksIt(f)
 }
 
-// Where v1beta1 is not served Muster reads and writes v1alpha3. Here Kubernetes serves both and only Muster is told
-// otherwise, so that kube-scheduler goes on with what it needs.
+// Where v1beta1 is not served Muster reads and writes v1alpha3. Here Kubernetes serves both, and v1beta1 is hidden
+// from Muster alone, so that kube-scheduler goes on with what it needs.
 func TestNativePodGroupsAsV1alpha3SpeaksThem(t *testing.T) {
 	f := flavour{
 		Flavour: objects.NativeAs("v1alpha3"),

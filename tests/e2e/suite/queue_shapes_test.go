@@ -132,7 +132,7 @@ func TestAGangThatDiesEarlyFindsItsRoomAgainAndHasNobodyEvictedTwice(t *testing.
 	if n := e.bound(small); n > 0 {
 		t.Errorf("%d pods of the small gang took its room", n)
 	}
-	// Once more: nobody was evicted for it since, so that nothing is kept, and it has nobody evicted.
+	// Once more: it has preempted nobody since, so nothing is kept for it, and it preempts nobody.
 	e.die(mine)
 	e.whole(15*time.Second, small)
 	time.Sleep(time.Second)

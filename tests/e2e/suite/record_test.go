@@ -32,7 +32,7 @@ func near(when, told time.Time) error {
 	return nil
 }
 
-// What outlives the process is told in the time of API objects, and a restart begins nothing again.
+// What outlives the process is kept in the time of API objects, and a restart begins nothing again.
 func TestSinceWhenAGangRunsAndLacksAMemberOutlivesARestart(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	e.setPolicy("partialTimeout: 40s")
