@@ -177,6 +177,25 @@ TEST_CASE("snapshots may be read and dropped by other threads while the cluster 
   CHECK(sum == 50 * 160'000 - 1000 * 49 * 50 / 2);
 }
 
+TEST_CASE("a table of nodes knows which nodes of a chunk are not sound", "[cluster][snapshot]") {
+  ClusterState state;
+  for (int i = 0; i < 66; ++i) state.Upsert(MakeNode("n" + std::to_string(i)).Gpus(2));
+  const auto unsound = [&](uint32_t chunk, bool gpus) {
+    return state.TakeSnapshot()->nodes().Unsound(chunk, gpus);
+  };
+  CHECK(unsound(0, true) == 0);
+  state.Upsert(MakeNode("n1").Gpus(2).NotReady());
+  state.Upsert(MakeNode("n2").Gpus(2).Unhealthy(1));
+  state.Upsert(MakeNode("n3").Gpus(2).CordonedGpu(0));
+  state.Upsert(MakeNode("n65").Gpus(2).Cordoned());
+  CHECK(unsound(0, false) == 0b0010);
+  CHECK(unsound(0, true) == 0b1110);
+  CHECK(unsound(1, false) == 0b0010);
+  state.Upsert(MakeNode("n1").Gpus(2));
+  state.Remove(NodeUid(state.FindNode("n2")->uid));
+  CHECK(unsound(0, true) == 0b1000);
+}
+
 TEST_CASE("a set of nodes names its first node and its chunks of 64", "[cluster][nodeset]") {
   NodeSet nodes;
   CHECK_FALSE(nodes.first().valid());

@@ -132,6 +132,8 @@ TEST_CASE("of many nodes some are named, by name", "[engine][down]") {
         "n0 (not ready), n1 (not ready), n2 (not ready), n3 (not ready) and 4 more nodes");
   CHECK(down.pods_more == 16);
   CHECK_FALSE(down.others);
+  CHECK(engine::DownAmong(*state.TakeSnapshot(), nullptr, *pod.spec, 16).what == down.what);
+  CHECK(engine::DownAmong(*state.TakeSnapshot(), nullptr, *pod.spec, 17).what.empty());
   pod = MakePod("p").Gpus(1).Select("pool", "b");
   down = engine::DownAmong(*state.TakeSnapshot(), nullptr, *pod.spec);
   CHECK(down.what == "other (not ready)");
