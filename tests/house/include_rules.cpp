@@ -23,15 +23,15 @@ struct Library {
 };
 
 constexpr std::array<Library, 9> kLibraries = {{
-    {"boost/", {"topology"}},
-    {"catch2/", {"tests"}},
+    {"boost/", {"topology", "http"}},
+    {"catch2/", {"tests", "cmake"}},
     {"httplib.h", {"http", "tests", "bench"}},
     {"nghttp2/", {"http", "tests"}},
     {"openssl/", {"http", "tests", "bench"}},
     {"prometheus/", {"extender"}},
     {"rapidjson/", {"config", "kube", "cli", "tests", "bench"}},
     {"yaml-cpp/", {"config"}},
-    {"zlib.h", {"tests"}},
+    {"zlib.h", {"http", "tests"}},
 }};
 
 constexpr std::array<std::string_view, 16> kSystem = {
