@@ -24,7 +24,7 @@ struct Library {
 
 constexpr std::array<Library, 9> kLibraries = {{
     {"boost/", {"topology", "http"}},
-    {"catch2/", {"tests", "cmake"}},
+    {"catch2/", {"tests"}},
     {"httplib.h", {"http", "tests", "bench"}},
     {"nghttp2/", {"http", "tests"}},
     {"openssl/", {"http", "tests", "bench"}},
