@@ -1,5 +1,5 @@
-// What handlers see of a request, and HTTP/1.1's text of their answers. Heads of requests are read in
-// head.hpp; HTTP/2 needs no text.
+// What handlers see of a request, and HTTP/1.1's text of their answers. Heads of requests are read
+// in head.hpp; HTTP/2 needs no text.
 //
 // Pure functions; any thread.
 #pragma once

@@ -1,5 +1,5 @@
-// The one header of Catch2 2, by Catch2 3: the tests are written for both. On the include path where
-// Catch2 3 is what the system has.
+// The one header of Catch2 2, by Catch2 3: the tests are written for both. On the include path
+// where Catch2 3 is what the system has.
 #pragma once
 
 #include <catch2/catch_all.hpp>
