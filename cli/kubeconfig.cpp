@@ -11,6 +11,7 @@
 #include "cli/credential_program.hpp"
 #include "extender/cluster_access.hpp"
 #include "kube/exec_plugin.hpp"
+#include "kube/kubeconfig.hpp"
 
 namespace muster::cli {
 

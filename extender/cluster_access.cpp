@@ -14,6 +14,7 @@
 #include "config/yaml_json.hpp"
 #include "config/yaml_parser.hpp"
 #include "kube/api_client.hpp"
+#include "kube/kubeconfig.hpp"
 
 namespace muster::extender {
 

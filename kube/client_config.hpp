@@ -1,9 +1,5 @@
 // ClientConfig: how to reach an API server and as whom. Plain values; files are named here and read
 // by the client (credentials.hpp), again and again, so that what is rotated is seen.
-//
-// ParseKubeconfig understands what kubectl does, save what would run a program or send a password.
-// Where kubectl has a rule, it is kubectl's: -data fields win over files, tokenFile over token,
-// nobody's credentials are sent to an http:// server.
 #pragma once
 
 #include <cstdint>
@@ -45,17 +41,6 @@ struct ClientConfig {
   std::string default_namespace = "default";
   std::string user_agent = "muster";
 };
-
-// A kubeconfig as JSON (kubeconfigs are YAML; extender/ converts). Relative paths in it are
-// relative to the folder of its file, whose name also begins the place of every error.
-struct KubeconfigText {
-  std::string json;
-  std::string file;
-};
-
-// An empty `context` is the file's current-context.
-cluster::Result<ClientConfig> ParseKubeconfig(const KubeconfigText& text,
-                                              const std::string& context = {});
 
 inline constexpr const char* kServiceAccountFolder =
     "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -4,7 +4,6 @@
 // cli/ runs the program.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,17 +22,6 @@ struct ExecPlugin {
   std::string install_hint;                              // for people who do not have it
   bool provide_cluster_info = false;                     // $KUBERNETES_EXEC_INFO names the cluster
 };
-
-struct PersonalConfig {
-  ClientConfig config;
-  std::optional<ExecPlugin> plugin;  // whose credentials are missing in `config`
-};
-
-// As ParseKubeconfig, of kubeconfigs that may name a program. Credentials that stand there as well
-// are put aside. Of several files the first that has a context, cluster or user of a name counts,
-// and the first that sets current-context. All as kubectl does.
-cluster::Result<PersonalConfig> ParsePersonalKubeconfig(const std::vector<KubeconfigText>& files,
-                                                        const std::string& context = {});
 
 // $KUBERNETES_EXEC_INFO: an ExecCredential that says what is asked for.
 std::string ExecInfo(const ExecPlugin& plugin, const ClientConfig& config, bool interactive);

@@ -27,13 +27,10 @@
 #include "cluster/resources.hpp"
 #include "cluster/result.hpp"
 #include "kube/json_view.hpp"
+#include "kube/resource_names.hpp"
 
 namespace muster::kube {
 
-inline constexpr const char* kGpuResource = "nvidia.com/gpu";
-inline constexpr const char* kGpuMemoryResource = "nvidia.com/gpumem";
-inline constexpr const char* kGpuMemoryPercentResource = "nvidia.com/gpumem-percentage";
-inline constexpr const char* kGpuCoresResource = "nvidia.com/gpucores";
 inline constexpr const char* kGpuFractionAnnotation = "gpu-fraction";
 inline constexpr const char* kGpuMemoryAnnotation = "gpu-memory";
 inline constexpr const char* kGpuFractionDevicesAnnotation = "gpu-fraction-num-devices";

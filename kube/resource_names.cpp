@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "cluster/nearest_word.hpp"
-#include "kube/pod_requests.hpp"
 #include "kube/unplanned_devices.hpp"
 
 namespace muster::kube {

@@ -1,11 +1,16 @@
-// What names of resources say: that no node can have it, that it is another one mistyped, that a
-// request needs a limit. Pure functions, any thread.
+// Names of resources: those that Muster plans, and what others say: that no node can have it, that
+// it is another one mistyped, that a request needs a limit. Pure functions, any thread.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 namespace muster::kube {
+
+inline constexpr const char* kGpuResource = "nvidia.com/gpu";
+inline constexpr const char* kGpuMemoryResource = "nvidia.com/gpumem";
+inline constexpr const char* kGpuMemoryPercentResource = "nvidia.com/gpumem-percentage";
+inline constexpr const char* kGpuCoresResource = "nvidia.com/gpucores";
 
 // What is wrong with the name in a pod's requests, a node's capacity or the like; empty: nothing. A
 // name without a domain must be one of Kubernetes' own, as the API server has it; one that is close

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kube/exec_plugin.hpp"
+#include "kube/kubeconfig.hpp"
 
 using namespace muster::kube;
 using muster::cluster::Code;

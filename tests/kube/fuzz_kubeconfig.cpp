@@ -7,6 +7,7 @@
 
 #include "cluster/check.hpp"
 #include "kube/client_config.hpp"
+#include "kube/kubeconfig.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace kube = muster::kube;
