@@ -27,7 +27,6 @@ struct FieldFile {
 // Fills the table's values from one YAML document. Returns all that is wrong with the text, in its
 // order; the values count only when that is nothing. Beyond kMostFaults the last one says how many
 // more there are. A text that is no YAML has one fault: nobody knows what comes after it.
-inline constexpr std::size_t kMostFaults = 100;
 std::vector<cluster::Error> ReadFields(std::string_view text, const std::string& file_name,
                                        const FieldFile& file);
 
@@ -35,9 +34,5 @@ std::vector<cluster::Error> ReadFields(std::string_view text, const std::string&
 // free name in comments.
 enum class FieldText { kPlain, kCommented };
 std::string WriteFields(const FieldTable& fields, FieldText style);
-
-// "gangs.backoff.first", "queues[].name", "limits.*", …: every field and section, in the order of
-// the file; where a table holds itself, once.
-std::vector<std::string> ListFields(const FieldTable& fields);
 
 }  // namespace muster::config

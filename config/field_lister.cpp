@@ -1,8 +1,8 @@
+#include "config/field_lister.hpp"
+
 #include <algorithm>
 #include <typeindex>
 #include <utility>
-
-#include "config/field_file.hpp"
 
 namespace muster::config {
 namespace {

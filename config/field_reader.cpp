@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "config/amounts.hpp"
-#include "config/field_file.hpp"
+#include "config/field_lister.hpp"
 #include "config/listed.hpp"
 #include "config/nearest_word.hpp"
 #include "config/yaml_scalar.hpp"

@@ -27,6 +27,9 @@
 
 namespace muster::config {
 
+// Of one file so many faults are named; one more counts the others.
+inline constexpr std::size_t kMostFaults = 100;
+
 struct FieldInfo {
   std::string_view name;  // as in the file
   std::string_view help;  // for the commented file; lines separated by '\n'

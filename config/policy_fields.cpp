@@ -7,6 +7,7 @@
 #include "config/amounts.hpp"
 #include "config/dns_names.hpp"
 #include "config/fabric_fields.hpp"
+#include "config/field_lister.hpp"
 #include "config/grouping_fields.hpp"
 #include "config/grouping_file.hpp"
 #include "config/queue_fields.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/fields.hpp"
-#include "config/policy_file.hpp"
+#include "config/policy.hpp"
 
 namespace muster::config {
 

@@ -11,29 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
 #include "cluster/result.hpp"
-#include "config/extender_settings.hpp"
 #include "config/field_file.hpp"
-#include "engine/options.hpp"
+#include "config/policy.hpp"
 
 namespace muster::config {
-
-struct Policy {
-  engine::Options engine;
-  ExtenderSettings extender;
-  MetricsSettings metrics;
-  OperatorSettings operators;
-  bool by_owner = true;  // whether grouping rules count
-  cluster::UnreadableOwners unreadable_owners = cluster::UnreadableOwners::kWait;
-  // Namespaces, or kEveryNamespace: see WithNonIndexedJobs.
-  std::vector<std::string> non_indexed_jobs = {};
-  cluster::GroupingRules grouping;  // beside those that ship: see WithOwnRules
-  // Only says that "default-scheduler" in engine.scheduler_names is meant.
-  bool allow_default_scheduler = false;
-  // For the author of the file, with places: fields that have no effect any more. Not part of it.
-  std::vector<std::string> notes = {};
-};
 
 // True when both write the same file.
 bool operator==(const Policy& a, const Policy& b);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/policy_file.hpp"
+#include "extender/doctor.hpp"
 #include "extender/doctor_reader.hpp"
 
 namespace muster::extender {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cluster/result.hpp"
-#include "extender/doctor.hpp"
+#include "extender/finding.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/json_view.hpp"
 

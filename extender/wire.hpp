@@ -7,8 +7,6 @@
 // neither, of NodeNames and Nodes. Writing uses Go's names and order of fields.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +14,9 @@
 #include "cluster/pod.hpp"
 #include "cluster/result.hpp"
 #include "engine/extender_api.hpp"
+#include "extender/wire_values.hpp"
 
 namespace muster::extender {
-
-// How nodes travel: kNames when the extender is configured nodeCacheCapable, else kObjects.
-enum class NodesForm { kNames, kObjects };
 
 // ExtenderArgs, the request of Filter and Prioritize.
 struct ExtenderArgs {
@@ -47,12 +43,6 @@ std::string EncodeBindReply(std::string_view error);
 
 // ExtenderPreemptionArgs and ExtenderPreemptionResult. Victims come as UIDs or as whole pods, by
 // the form of nodes; a reply always has UIDs.
-struct Victims {
-  std::vector<cluster::PodUid> pods;
-  int64_t pdb_violations = 0;
-  auto operator<=>(const Victims&) const = default;
-};
-using VictimsByNode = std::map<std::string, Victims>;
 struct PreemptionArgs {
   cluster::Pod pod;
   VictimsByNode nodes;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cluster/result.hpp"
-#include "extender/wire.hpp"
 #include "extender/wire_scanner.hpp"
+#include "extender/wire_values.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
 
