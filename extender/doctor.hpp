@@ -4,19 +4,12 @@
 // One thread. Costs some 40 calls, and one list of the pods that are Pending.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "cluster/units.hpp"
-#include "extender/finding.hpp"
+#include "extender/doctor_values.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::extender {
-
-struct DoctorOptions {
-  std::string ns = "muster-system";  // where Muster is installed
-  cluster::Time now;                 // of the wall clock
-};
 
 // In the order in which things depend on each other. Where the API server does not answer at all:
 // that finding alone.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/policy_file.hpp"
-#include "extender/doctor.hpp"
 #include "extender/doctor_reader.hpp"
+#include "extender/doctor_values.hpp"
 
 namespace muster::extender {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cluster/result.hpp"
-#include "extender/finding.hpp"
+#include "extender/doctor_values.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/json_view.hpp"
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <map>
 
-#include "kube/gang_status.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
@@ -131,6 +130,10 @@ Result<GangRecord> ParseGangRecord(std::string_view text) {
   }
   if (!whole.empty() && !record.has_run && !record.evicted) return Wrong(whole);
   return record;
+}
+
+std::string PodGroupPath(const ServedPodGroups& as, const cluster::ObjectKey& key) {
+  return as.path() + "/namespaces/" + key.ns + "/" + std::string(as.resource()) + "/" + key.name;
 }
 
 Result<std::optional<ApiRequest>> PlanGangRecord(const engine::PatchGang& gang,

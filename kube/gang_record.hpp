@@ -24,6 +24,8 @@ namespace muster::kube {
 
 // Of a PodGroup as the API server writes it; one is 1.5 MiB in etcd at most.
 inline constexpr size_t kMaxPodGroupBytes = size_t{4} * 1024 * 1024;
+// "/apis/…/namespaces/team-a/podgroups/train"; of Grove: "…/podgangs/train"
+std::string PodGroupPath(const ServedPodGroups& as, const cluster::ObjectKey& key);
 
 // Empty for an empty record.
 std::string FormatGangRecord(const cluster::GangRecord& record);

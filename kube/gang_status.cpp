@@ -269,10 +269,6 @@ void SayNative(const View& view, const ServedPodGroups& as, const JsonView& stat
 
 }  // namespace
 
-std::string PodGroupPath(const ServedPodGroups& as, const cluster::ObjectKey& key) {
-  return as.path() + "/namespaces/" + key.ns + "/" + std::string(as.resource()) + "/" + key.name;
-}
-
 Result<std::optional<StatusPatch>> PlanGangStatus(const PatchGang& gang, const ServedPodGroups& as,
                                                   std::string_view object, Time now) {
   const std::optional<GangState> state = StateOf(gang.state);

@@ -53,9 +53,6 @@ struct StatusPatch {
   bool only_message = false;
 };
 
-// "/apis/…/namespaces/team-a/podgroups/train"; of Grove: "…/podgangs/train"
-std::string PodGroupPath(const ServedPodGroups& as, const cluster::ObjectKey& key);
-
 // `object`: the PodGroup, whole. `now`: milliseconds since 1970. Nothing: it says so already, or it
 // is not for Muster to say.
 //   kNotFound         the object is another one of that name

@@ -1,7 +1,9 @@
-// Finding: what a check of the doctor found. Plain values.
+// What the doctor is asked, and what its checks find. Plain values.
 #pragma once
 
 #include <string>
+
+#include "cluster/units.hpp"
 
 namespace muster::extender {
 
@@ -18,5 +20,10 @@ struct Finding {
   std::string remedy;  // what to do; empty where it is fine
 };
 const char* ToString(Finding::Kind kind);  // "ok", "note", "unknown", "fault"
+
+struct DoctorOptions {
+  std::string ns = "muster-system";  // where Muster is installed
+  cluster::Time now;                 // of the wall clock
+};
 
 }  // namespace muster::extender
