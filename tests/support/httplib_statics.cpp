@@ -13,7 +13,7 @@ namespace muster::testing {
 namespace {
 
 struct HttplibStatics : Catch::TestEventListenerBase {
-  using TestEventListenerBase::TestEventListenerBase;
+  using Catch::TestEventListenerBase::TestEventListenerBase;
   void testRunStarting(const Catch::TestRunInfo& /*run*/) override {
     httplib::Server server;
     server.Get("/", [](const httplib::Request& /*request*/, httplib::Response& response) {
