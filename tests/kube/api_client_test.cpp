@@ -2,6 +2,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,10 +17,12 @@ using std::chrono::seconds;
 
 namespace {
 
-// Answers with what it was sent, header by header.
+// Answers with what it was sent, header by header, in the order of their names.
 void Echo(const httplib::Request& request, httplib::Response& reply) {
   std::string text = request.method + " " + request.target + "\n";
-  for (const auto& [name, value] : request.headers) {
+  const std::multimap<std::string, std::string> headers(request.headers.begin(),
+                                                        request.headers.end());
+  for (const auto& [name, value] : headers) {
     if (!name.starts_with("REMOTE_") && !name.starts_with("LOCAL_"))
       text += name + ": " + value + "\n";
   }
