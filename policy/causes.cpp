@@ -332,8 +332,7 @@ GpuMilliSum TellCauses(const Search& search, Shape& shape, const Demand& demand,
   GpuMilliSum sum;
   // What depends on the demand beside its shape is not remembered.
   const bool plain = demand.excluded.empty() && search.conditions() == nullptr;
-  auto& known = shape.causes[search.memory()];
-  known.resize(search.tx().free().chunks());
+  Shape::Causes& known = shape.CausesFor(search.memory(), search.tx().free().chunks());
   search.EachChunk([&](uint32_t chunk, bool whole) {
     std::shared_ptr<const ChunkCauses> here = plain && whole ? known[chunk] : nullptr;
     if (here == nullptr || here->token != search.tx().free().token(chunk)) {

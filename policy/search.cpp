@@ -17,12 +17,27 @@ namespace {
 
 // Shapes remembered at once, about 8 KB each at 5,000 nodes; a cluster's pods have some hundreds.
 constexpr size_t kMostShapes = 1024;
+// Lists of causes remembered at once, about 40 KB each at 5,000 nodes. Only shapes that found no
+// room have one.
+constexpr size_t kMostTold = 64;
 
 void Improve(NodeChoice& best, const NodeChoice& other) {
   if (other.node.valid() && (!best.node.valid() || other.score < best.score)) best = other;
 }
 
 }  // namespace
+
+Shape::Causes& Shape::CausesFor(size_t memory, uint32_t count) {
+  if (causes[memory].empty()) {
+    if (told->size() >= kMostTold) {
+      for (Shape* other : *told) other->causes = {};
+      told->clear();
+    }
+    told->push_back(this);
+  }
+  causes[memory].resize(count);
+  return causes[memory];
+}
 
 void Shape::ForgetChunk(size_t memory, uint32_t chunk) {
   if (chunk < chunks[memory].size()) chunks[memory][chunk].token = nullptr;
@@ -33,6 +48,7 @@ void Shape::ForgetChunk(size_t memory, uint32_t chunk) {
 void ShapeMemory::Follow(const cluster::NodeTable& nodes) {
   if (shapes_.size() > kMostShapes) {
     shapes_.clear();
+    told_.clear();
     eligibility_.Forget();
   }
   const std::vector<uint32_t> changed = eligibility_.Follow(nodes);
@@ -58,6 +74,7 @@ void ShapeMemory::FollowKept(size_t memory, const cluster::NodeSet& kept) {
 Shape& ShapeMemory::ShapeOf(const std::shared_ptr<const PodSpec>& spec) {
   const auto [at, added] = shapes_.try_emplace(spec);
   Shape& shape = at->second;
+  shape.told = &told_;
   if (added) {
     shape.spec = spec.get();
     shape.bars = &eligibility_.BarsFor(spec->constraints);

@@ -59,7 +59,13 @@ struct Shape {
   std::array<std::vector<ChunkBest>, 4> chunks;                // by Search::memory
   std::array<Slots, 4> slots;                                  // likewise
   // What keeps it off nodes (TellCauses), likewise, by chunk; null: not known.
-  std::array<std::vector<std::shared_ptr<const ChunkCauses>>, 4> causes;
+  using Causes = std::vector<std::shared_ptr<const ChunkCauses>>;
+  std::array<Causes, 4> causes;
+  std::vector<Shape*>* told =
+      nullptr;  // of its ShapeMemory: shapes with causes, once for each list
+
+  // The list with room for so many chunks. Where too many shapes have one, all others are dropped.
+  Causes& CausesFor(size_t memory, uint32_t count);
 
   // What is remembered of that chunk is of other records.
   void ForgetChunk(size_t memory, uint32_t chunk);
@@ -83,6 +89,7 @@ class ShapeMemory {
   std::array<cluster::NodeSet, 4> kept_;  // by Search::memory
   // The key holds the spec, so that it lives as long as its shape.
   std::map<std::shared_ptr<const cluster::PodSpec>, Shape, ShapeLess> shapes_;
+  std::vector<Shape*> told_;  // of shapes_: Shape::told
 };
 
 class Search {

@@ -149,6 +149,22 @@ TEST_CASE("more kinds of pods than are remembered are all answered", "[policy][m
   }
 }
 
+TEST_CASE("more kinds of pods without room than are remembered are all told why",
+          "[policy][memory]") {
+  World world;
+  for (int i = 0; i < 130; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  Placer old(Options{});
+  for (int round = 0; round < 2; ++round) {
+    for (int gpus = 9; gpus < 209; ++gpus) {
+      const std::vector<Demand> demands = world.Ask(1, MakePod("p").Gpus(gpus));
+      Placer fresh(Options{});
+      REQUIRE(Answer(world, world.Place(old, demands)) ==
+              Answer(world, world.Place(fresh, demands)));
+    }
+    world.Add(MakeNode("n3").Gpus(8).NotReady());
+  }
+}
+
 TEST_CASE("a failed attempt is not remembered", "[policy][memory]") {
   const auto strategy = GENERATE(Strategy::kBinpack, Strategy::kSpread);
   World world;

@@ -20,13 +20,14 @@ type event struct {
 type results struct {
 	mu      sync.Mutex
 	of      map[string]string // of a test, by package and name
+	left    map[string]bool   // what some lane has left to another one
 	output  map[string][]string
 	parents map[string]bool
 	broken  int // packages that failed without a failed test, or did not end
 }
 
 func main() {
-	all := results{of: map[string]string{}, output: map[string][]string{}, parents: map[string]bool{}}
+	all := results{of: map[string]string{}, left: map[string]bool{}, output: map[string][]string{}, parents: map[string]bool{}}
 	var lanes sync.WaitGroup
 	for _, path := range os.Args[1:] {
 		file, err := os.Open(path)
@@ -92,7 +93,11 @@ func (r *results) take(said string, e event) {
 			}
 			return
 		}
-		if !better(e.Action, r.of[key]) || e.Action == "skip" && strings.Contains(strings.Join(text, ""), "runs in another lane") {
+		if e.Action == "skip" && strings.Contains(strings.Join(text, ""), "runs in another lane") {
+			r.left[key] = true
+			return
+		}
+		if !better(e.Action, r.of[key]) {
 			return
 		}
 		r.of[key] = e.Action
@@ -110,6 +115,12 @@ func better(now, before string) bool {
 }
 
 func (r *results) report() int {
+	for key := range r.left {
+		if r.of[key] == "" {
+			fmt.Printf("%s ran in no lane\n", key)
+			r.broken++
+		}
+	}
 	counts := map[string]int{"fail": r.broken}
 	for key, result := range r.of {
 		if !r.parents[key] {
