@@ -21,6 +21,8 @@ int64_t Integer(const rapidjson::Value& object, const char* name);
 double Decimal(const rapidjson::Value& object, const char* name);
 bool Truth(const rapidjson::Value& object, const char* name);
 std::string Number(double value);
+// "850ms", "12.3s", "4m10s", "3h05m", "2d4h".
+std::string Elapsed(double seconds);
 // The array `name` of a JSON object in `json`, kept alive by `document`; null: there is none.
 const rapidjson::Value* ParseList(rapidjson::Document& document, std::string_view json,
                                   const char* name);

@@ -5,6 +5,7 @@
 #include "cli/cli.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output.hpp"
+#include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
 
 namespace muster::cli {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cli/answer.hpp"
-#include "cli/output.hpp"
 
 namespace muster::cli {
 namespace {

@@ -8,6 +8,8 @@
 #include "cli/gang_rows.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output.hpp"
+#include "cli/queue_output.hpp"
+#include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
 #include "http/url.hpp"
 

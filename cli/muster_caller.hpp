@@ -1,13 +1,11 @@
-// MusterCaller: how a command reaches a running Muster. Either directly (--server), or through the
-// API server of its cluster, by the service proxy (cluster_caller.hpp).
+// MusterCaller: a running Muster, as a command calls it, and how its answers are judged. reach.hpp
+// says which Muster is called, and in which way.
 //
 // Errors are one line for people, and say what to do. One thread.
 #pragma once
 
 #include <chrono>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/cli.hpp"
 #include "cluster/result.hpp"
@@ -40,22 +38,8 @@ cluster::Code CodeOfStatus(int status);
 cluster::Result<std::string> AnswerOf(const std::string& place, int status,
                                       const std::string& body);
 
-// `flags`, and those that say how to reach Muster and as whom.
-std::vector<Flag> WithAccess(std::vector<Flag> flags);
-
 // What a call may take.
 inline constexpr std::chrono::milliseconds kUsualPatience{30'000};
-
-// Questions find a Muster by themselves. Orders go where somebody said: who does not say which
-// cluster must not give one to another than they thought of.
-enum class Purpose { kAsk, kOrder };
-
-// As the flags say, else $MUSTER_SERVER, else Muster on this machine if one answers there, else
-// the cluster of the kubeconfig (not for orders). As kubectl's plugin: --server, else the cluster.
-// An error is wrong usage.
-cluster::Result<std::unique_ptr<MusterCaller>> ReachMuster(
-    const Args& args, const CliStreams& streams, Purpose purpose = Purpose::kAsk,
-    std::chrono::milliseconds patience = kUsualPatience);
 
 // The token in --token-file; empty without the flag.
 cluster::Result<std::string> TokenIn(const Args& args);

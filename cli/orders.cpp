@@ -8,6 +8,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/nearest.hpp"
+#include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
 #include "config/amounts.hpp"
 #include "kube/json.hpp"

@@ -3,10 +3,7 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>
@@ -231,26 +228,6 @@ std::string FabricText(const Value& gang) {
 }
 
 }  // namespace
-
-std::string Elapsed(double seconds) {
-  std::array<char, 48> text{};
-  if (!(seconds > 0)) return "0s";
-  if (seconds < 1) {
-    std::snprintf(text.data(), text.size(), "%.0fms", std::floor(seconds * 1000));
-  } else if (seconds < 60) {
-    std::snprintf(text.data(), text.size(), "%.1fs", std::floor(seconds * 10) / 10);
-  } else {
-    const auto whole = static_cast<long long>(std::min(seconds, 1e15));
-    if (whole < 3600) {
-      std::snprintf(text.data(), text.size(), "%lldm%02llds", whole / 60, whole % 60);
-    } else if (whole < 86400) {
-      std::snprintf(text.data(), text.size(), "%lldh%02lldm", whole / 3600, whole / 60 % 60);
-    } else {
-      std::snprintf(text.data(), text.size(), "%lldd%lldh", whole / 86400, whole / 3600 % 24);
-    }
-  }
-  return text.data();
-}
 
 Result<std::string> NodesTable(std::string_view json) {
   rapidjson::Document document;

@@ -4,7 +4,6 @@
 // Pure functions; an error means that the text is not what a muster server sends.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,10 +12,6 @@
 namespace muster::cli {
 
 cluster::Result<std::string> NodesTable(std::string_view json);
-// What each queue of the policy may have, has and wants; and what it borrows and lends. `width`:
-// see Table::ToString.
-cluster::Result<std::string> QueuesTable(std::string_view json, std::size_t width = 0);
-cluster::Result<std::string> BorrowingTable(std::string_view json, std::size_t width = 0);
 // The domains of the fabric, each below the one that it is in, and what is wrong with labels.
 cluster::Result<std::string> FabricTable(std::string_view json);
 // One gang: its state, why it waits, its members and their plan.
@@ -27,8 +22,5 @@ std::string ServerMessage(std::string_view json);
 cluster::Result<std::string> SubmittedLines(std::string_view json);
 // One line for each thing that was ignored of them; empty: nothing was.
 std::string SubmittedWarnings(std::string_view json);
-
-// "850ms", "12.3s", "4m10s", "3h05m", "2d4h".
-std::string Elapsed(double seconds);
 
 }  // namespace muster::cli

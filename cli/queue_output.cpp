@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cli/answer.hpp"
-#include "cli/output.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::cli {

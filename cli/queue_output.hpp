@@ -1,12 +1,23 @@
-// What `muster explain` prints of a gang's queue: its turn, when it starts, and who makes way for
-// it. The tables of queues are in output.hpp. Pure functions.
+// What `muster get` prints of queues, and `muster explain` of a gang's queue: its turn, when it
+// starts, and who makes way for it. Pure functions; an error means that the text is not what a
+// muster server sends.
 #pragma once
 
 #include <rapidjson/fwd.h>
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+
 #include "cli/table.hpp"
+#include "cluster/result.hpp"
 
 namespace muster::cli {
+
+// What each queue of the policy may have, has and wants; and what it borrows and lends. `width`:
+// see Table::ToString.
+cluster::Result<std::string> QueuesTable(std::string_view json, std::size_t width = 0);
+cluster::Result<std::string> BorrowingTable(std::string_view json, std::size_t width = 0);
 
 // Where it stands among those that wait, and when it is to start.
 void AddTurn(const rapidjson::Value& gang, Table& facts);

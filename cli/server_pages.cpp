@@ -1,5 +1,6 @@
 #include "cli/server_pages.hpp"
 
+#include "cli/reach.hpp"
 #include "http/url.hpp"
 
 namespace muster::cli {

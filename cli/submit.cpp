@@ -7,6 +7,7 @@
 #include "cli/manifest_check.hpp"
 #include "cli/muster_caller.hpp"
 #include "cli/output.hpp"
+#include "cli/reach.hpp"
 #include "config/manifest.hpp"
 #include "http/url.hpp"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
 #include "cli/table.hpp"
 #include "config/file.hpp"

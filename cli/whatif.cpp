@@ -7,6 +7,7 @@
 #include "cli/input.hpp"
 #include "cli/manifest_check.hpp"
 #include "cli/output.hpp"
+#include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
 #include "cli/whatif_text.hpp"
 #include "extender/json_text.hpp"

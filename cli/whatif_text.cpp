@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/output.hpp"
+#include "cli/answer.hpp"
 #include "cli/table.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"

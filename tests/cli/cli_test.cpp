@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/answer.hpp"
 #include "cli/args.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output.hpp"

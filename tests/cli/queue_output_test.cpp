@@ -1,4 +1,6 @@
 // The tables of queues, and what explain says of a gang's queue, without a server.
+#include "cli/queue_output.hpp"
+
 #include <catch2/catch.hpp>
 #include <sstream>
 #include <string>
