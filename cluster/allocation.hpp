@@ -50,10 +50,11 @@ struct Allocation {
 // such a request at all, or the request does not let it. See SharingModel.
 // HeldOn is what a pod has that was given it all the same.
 inline DeviceAmount HeldOn(const Gpu& gpu, const GpuRequest& request) {
-  return gpu.sharing->ShareOn(gpu, request);
+  return gpu.sharing->ShareOn(gpu.size(), request);
 }
 inline DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) {
-  return !request.choice.Allows(gpu) ? DeviceAmount() : HeldOn(gpu, request);
+  return !request.choice.Allows(gpu.model, gpu.uuid, gpu.hami_mode) ? DeviceAmount()
+                                                                    : HeldOn(gpu, request);
 }
 
 }  // namespace muster::cluster

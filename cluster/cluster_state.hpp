@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "cluster/allocation.hpp"
+#include "cluster/applied.hpp"
 #include "cluster/device_assigner.hpp"
 #include "cluster/disruption_budget.hpp"
 #include "cluster/namespace.hpp"
@@ -47,13 +48,6 @@
 #include "cluster/snapshot.hpp"
 
 namespace muster::cluster {
-
-// What a fact did. `replaced` is the UID (as text) of an object that lost its name to the new one
-// (rule 3).
-struct Applied {
-  bool changed = false;
-  std::string replaced;
-};
 
 class ClusterState {
  public:

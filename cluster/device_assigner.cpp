@@ -18,7 +18,7 @@ class Picks {
     const Gpu& gpu = question_.node.gpus[at];
     const auto picked = std::count(positions_.begin(), positions_.end(), at);
     if (question_.free[at].Times(ShareOn(gpu, question_.request)) <= picked) return false;
-    if ((picked > 0 || Known(gpu.index)) && gpu.sharing->ReplicasOf(gpu) == 1) return false;
+    if ((picked > 0 || Known(gpu.index)) && gpu.sharing->ReplicasOf(gpu.size()) == 1) return false;
     positions_.push_back(at);
     return true;
   }

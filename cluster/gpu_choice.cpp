@@ -1,10 +1,7 @@
 #include "cluster/gpu_choice.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
-
-#include "cluster/node.hpp"
 
 namespace muster::cluster {
 namespace {
@@ -21,8 +18,8 @@ bool HasAnyWithin(std::string_view text, const std::vector<std::string>& parts) 
                      [&](const std::string& part) { return HasWithin(text, part); });
 }
 
-template <typename T>
-bool Has(const std::vector<T>& list, const T& value) {
+template <typename T, typename U>
+bool Has(const std::vector<T>& list, const U& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
@@ -52,13 +49,13 @@ GpuChoice::GpuChoice(GpuWords words) {
   if (words != GpuWords{}) words_ = std::make_shared<const GpuWords>(std::move(words));
 }
 
-bool GpuChoice::Among(const Gpu& gpu) const {
+bool GpuChoice::Among(std::string_view model, std::string_view uuid, HamiMode mode) const {
   const GpuWords& words = *words_;
-  if (!words.types.empty() && !HasAnyWithin(gpu.model, words.types)) return false;
-  if (HasAnyWithin(gpu.model, words.not_types)) return false;
-  if (!words.uuids.empty() && !Has(words.uuids, gpu.uuid)) return false;
-  if (Has(words.not_uuids, gpu.uuid)) return false;
-  return words.modes.empty() || gpu.hami_mode == HamiMode::kNone || Has(words.modes, gpu.hami_mode);
+  if (!words.types.empty() && !HasAnyWithin(model, words.types)) return false;
+  if (HasAnyWithin(model, words.not_types)) return false;
+  if (!words.uuids.empty() && !Has(words.uuids, uuid)) return false;
+  if (Has(words.not_uuids, uuid)) return false;
+  return words.modes.empty() || mode == HamiMode::kNone || Has(words.modes, mode);
 }
 
 bool GpuChoice::limits() const {

@@ -10,11 +10,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster::cluster {
-
-struct Gpu;
 
 // How HAMi's device plugin hands a device out; kNone: nothing says it.
 enum class HamiMode : uint8_t { kNone, kHamiCore, kMig, kMps };
@@ -44,7 +43,10 @@ class GpuChoice {
 
   // Null: nothing is said.
   const GpuWords* words() const { return words_.get(); }
-  bool Allows(const Gpu& gpu) const { return words_ == nullptr || Among(gpu); }
+  // A device of that model, UUID and mode.
+  bool Allows(std::string_view model, std::string_view uuid, HamiMode mode) const {
+    return words_ == nullptr || Among(model, uuid, mode);
+  }
   bool untouched() const { return words_ != nullptr && words_->untouched; }
   // Some devices are not let at all.
   bool limits() const;
@@ -57,7 +59,7 @@ class GpuChoice {
   std::strong_ordering operator<=>(const GpuChoice& other) const;
 
  private:
-  bool Among(const Gpu& gpu) const;
+  bool Among(std::string_view model, std::string_view uuid, HamiMode mode) const;
 
   std::shared_ptr<const GpuWords> words_;
 };

@@ -33,6 +33,7 @@ struct Gpu {
   auto operator<=>(const Gpu&) const = default;
 
   static constexpr GpuIndex kNoParent{UINT16_MAX};
+  DeviceSize size() const { return {memory, replicas}; }
   bool partition() const { return parent != kNoParent; }
   // True when new pods may be planned on it at all.
   bool usable() const { return healthy && !cordoned && !left_out; }

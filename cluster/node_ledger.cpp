@@ -15,7 +15,7 @@ bool Earlier(const PodEntry* a, const PodEntry* b) {
 }
 
 // A request may have several turns of it.
-bool Replicated(const Gpu& gpu) { return gpu.sharing->ReplicasOf(gpu) > 1; }
+bool Replicated(const Gpu& gpu) { return gpu.sharing->ReplicasOf(gpu.size()) > 1; }
 
 // What of the devices is not given away yet while one node is settled. Health does not decide who
 // holds a device, only what is shown as free.
@@ -211,7 +211,7 @@ NodeTally Count(const Node& node, const std::vector<PodEntry*>& entries,
   for (size_t i = 0; i < node.gpus.size(); ++i) {
     if (tally.devices_known && node.gpus[i].usable()) tally.gpus[i] = room.Offered(i);
     const Gpu& gpu = node.gpus[i];
-    if (gpu.healthy) tally.gpu_balance += gpu.sharing->ReplicasOf(gpu);
+    if (gpu.healthy) tally.gpu_balance += gpu.sharing->ReplicasOf(gpu.size());
   }
   const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(),
                                   [](const Gpu& gpu) { return !gpu.sharing->counted(); });

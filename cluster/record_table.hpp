@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/applied.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/tombstones.hpp"
 

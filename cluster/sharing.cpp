@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "cluster/node.hpp"
-
 namespace muster::cluster {
 namespace {
 
@@ -24,7 +22,7 @@ class OnePod final : public SharingModel {
  public:
   constexpr explicit OnePod(std::string_view name) : name_(name) {}
   std::string_view name() const override { return name_; }
-  DeviceAmount ShareOn(const Gpu& /*gpu*/, const GpuRequest& request) const override {
+  DeviceAmount ShareOn(const DeviceSize& /*device*/, const GpuRequest& request) const override {
     return request.whole() ? DeviceAmount::All() : DeviceAmount();
   }
 
@@ -32,16 +30,18 @@ class OnePod final : public SharingModel {
   std::string_view name_;
 };
 
-// Gpu::replicas turns of each device, equally large.
+// DeviceSize::replicas turns of each device, equally large.
 class Replicas final : public SharingModel {
  public:
   constexpr explicit Replicas(std::string_view name) : name_(name) {}
   std::string_view name() const override { return name_; }
-  DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
+  DeviceAmount ShareOn(const DeviceSize& device, const GpuRequest& request) const override {
     if (!request.whole()) return {};
-    return GpuMilli(std::max<int64_t>(kWholeGpu.value() / ReplicasOf(gpu), 1));
+    return GpuMilli(std::max<int64_t>(kWholeGpu.value() / ReplicasOf(device), 1));
   }
-  int32_t ReplicasOf(const Gpu& gpu) const override { return std::max(gpu.replicas, 1); }
+  int32_t ReplicasOf(const DeviceSize& device) const override {
+    return std::max(device.replicas, 1);
+  }
 
  private:
   std::string_view name_;
@@ -54,14 +54,14 @@ class Replicas final : public SharingModel {
 class Fractions final : public SharingModel {
  public:
   std::string_view name() const override { return "fractional"; }
-  DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
+  DeviceAmount ShareOn(const DeviceSize& device, const GpuRequest& request) const override {
     if (request.whole()) return DeviceAmount::All();
     const int64_t compute = std::max<int64_t>(request.each.compute().value(), 0);
     int64_t memory = std::max<int64_t>(request.each.memory().value(), 0);
     if (request.memory_each.value() > 0) {
       // A device of unknown size cannot promise an amount of memory.
-      if (gpu.memory.value() <= 0) return {};
-      memory = std::max(memory, ThousandthsUp(request.memory_each.value(), gpu.memory.value()));
+      if (device.memory.value() <= 0) return {};
+      memory = std::max(memory, ThousandthsUp(request.memory_each.value(), device.memory.value()));
     }
     if (compute + memory == 0 || memory > kWholeGpu.value()) return {};
     if (memory == kWholeGpu.value() || compute >= kWholeGpu.value()) return DeviceAmount::All();
@@ -88,7 +88,7 @@ GpuSharing GpuSharing::Mps() { return GpuSharing(kMpsModel); }
 GpuSharing GpuSharing::Fractional() { return GpuSharing(kFractionalModel); }
 GpuSharing GpuSharing::Mig() { return GpuSharing(kMigModel); }
 
-int32_t SharingModel::ReplicasOf(const Gpu& /*gpu*/) const { return 1; }
+int32_t SharingModel::ReplicasOf(const DeviceSize& /*device*/) const { return 1; }
 
 std::strong_ordering GpuSharing::operator<=>(const GpuSharing& other) const {
   return model_ == other.model_ ? std::strong_ordering::equal

@@ -12,11 +12,16 @@
 #include <string_view>
 
 #include "cluster/device_amount.hpp"
+#include "cluster/resources.hpp"
+#include "cluster/units.hpp"
 
 namespace muster::cluster {
 
-struct Gpu;
-struct GpuRequest;
+// What models look at of a device.
+struct DeviceSize {
+  MiB memory;            // 0: not known
+  int32_t replicas = 1;  // turns that its device plugin was told to make of it
+};
 
 // Stateless: any thread. A model lives as long as any record that names it.
 class SharingModel {
@@ -24,14 +29,14 @@ class SharingModel {
   virtual ~SharingModel() = default;
   // 1. Constant, and no two models have the same. As annotation muster.dev/gpu-devices writes it.
   virtual std::string_view name() const = 0;
-  // 2. What `request` takes of `gpu` when it is given a part of it; none when that device cannot
+  // 2. What `request` takes of a device when it is given a part of it; none when that device cannot
   //    serve such a request at all. Equal arguments give equal shares. A share is never more than
   //    the whole device and always has some of its memory, so that whether pods fit side by side
   //    does not depend on which came first.
-  virtual DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const = 0;
+  virtual DeviceAmount ShareOn(const DeviceSize& device, const GpuRequest& request) const = 0;
   // 3. How many GPUs a device plugin advertises for it, at least 1. Where it is more than one, a
   //    request may be given several turns of one device.
-  virtual int32_t ReplicasOf(const Gpu& gpu) const;
+  virtual int32_t ReplicasOf(const DeviceSize& device) const;
   // 4. True: kube-scheduler compares the number of GPUs that pods ask for with the number that is
   //    advertised. False: it does not count these, for they are given in amounts.
   virtual bool counted() const { return true; }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cluster/held_usage.hpp"
-
 namespace muster::cluster {
 
 Usage& Usage::operator+=(const Usage& more) {

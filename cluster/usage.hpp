@@ -26,6 +26,8 @@ struct Usage {
 
 // What is held on its node. Of devices that the node does not have neither model nor memory count.
 Usage UsageOf(const Placement& held, const Node& node);
+// As Usage::Add, but nothing by model: no device's name is looked at, of tens of thousands.
+void AddBesideModels(Usage& usage, const Placement& held, const Node& node);
 
 // By queue; a queue that holds nothing has no entry.
 class UsageTable {

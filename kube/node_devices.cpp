@@ -327,7 +327,7 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
 int64_t AdvertisedGpus(const std::vector<Gpu>& gpus) {
   int64_t advertised = 0;
   for (const Gpu& gpu : gpus) {
-    if (gpu.healthy) advertised += gpu.sharing->ReplicasOf(gpu);
+    if (gpu.healthy) advertised += gpu.sharing->ReplicasOf(gpu.size());
   }
   return advertised;
 }

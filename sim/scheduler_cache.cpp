@@ -30,7 +30,7 @@ Amounts AllocatableOf(const cluster::Node& node) {
   Amounts amounts;
   amounts.resources = node.allocatable;
   for (const cluster::Gpu& gpu : node.gpus) {
-    if (gpu.healthy) amounts.gpus += gpu.sharing->ReplicasOf(gpu);
+    if (gpu.healthy) amounts.gpus += gpu.sharing->ReplicasOf(gpu.size());
   }
   return amounts;
 }

@@ -33,7 +33,7 @@ TEST_CASE("which devices a pod lets by HAMi's annotations", "[kube][hami]") {
   const auto allows = [](const std::string& annotations, const cluster::Gpu& gpu) {
     const cluster::Pod pod = DecodeHami(annotations);
     CHECK(pod.defect.empty());
-    return pod.spec->gpus.choice.Allows(gpu);
+    return pod.spec->gpus.choice.Allows(gpu.model, gpu.uuid, gpu.hami_mode);
   };
   const cluster::Gpu a100 = Device("NVIDIA-NVIDIA A100-PCIE-40GB");
   const cluster::Gpu v100 = Device("NVIDIA-Tesla V100-PCIE-32GB", "GPU-2");

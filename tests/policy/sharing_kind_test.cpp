@@ -9,16 +9,16 @@ namespace muster::policy {
 namespace {
 
 using cluster::DeviceAmount;
-using cluster::Gpu;
 using cluster::GpuMilli;
 using cluster::GpuRequest;
 
 class Slots final : public cluster::SharingModel {
  public:
   std::string_view name() const override { return "slots"; }
-  DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
+  DeviceAmount ShareOn(const cluster::DeviceSize& device,
+                       const GpuRequest& request) const override {
     if (request.whole()) return DeviceAmount::All();
-    const int64_t slot = 1000 / gpu.replicas;
+    const int64_t slot = 1000 / device.replicas;
     return GpuMilli((request.each.most().value() + slot - 1) / slot * slot);
   }
   bool counted() const override { return false; }
