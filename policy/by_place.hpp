@@ -13,7 +13,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "policy/preemption.hpp"
+#include "policy/placement.hpp"
+#include "policy/victim_sets.hpp"
 
 namespace muster::policy {
 

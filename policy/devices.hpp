@@ -12,7 +12,7 @@
 #include "cluster/resources.hpp"
 #include "policy/eligibility.hpp"
 #include "policy/gang_rails.hpp"
-#include "policy/placement.hpp"
+#include "policy/options.hpp"
 #include "policy/score.hpp"
 
 namespace muster::policy {

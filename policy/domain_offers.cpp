@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "policy/causes.hpp"
+#include "policy/domain_rooms.hpp"
 #include "policy/fabric_wish.hpp"
 #include "policy/room.hpp"
-#include "policy/slots.hpp"
 #include "policy/wish_within.hpp"
 
 namespace muster::policy {

@@ -13,7 +13,7 @@
 #include "policy/bar_names.hpp"
 #include "policy/device_links.hpp"
 #include "policy/name_ranks.hpp"
-#include "policy/placement.hpp"
+#include "policy/node_filter.hpp"
 
 namespace muster::policy {
 

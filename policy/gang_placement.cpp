@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/causes.hpp"
+#include "policy/domain_rooms.hpp"
 #include "policy/pod_shape.hpp"
 #include "policy/rank_order.hpp"
 #include "policy/room.hpp"
@@ -162,9 +163,7 @@ bool GangPlacement::PlacedIn(const std::vector<Attempt>& ways) {
 
 std::vector<int64_t> GangPlacement::RoomOf(const Role& role) const {
   const std::vector<int64_t>& room =
-      role.shape->slots[search_.memory()]
-          .Follow(search_.Within(nullptr), *role.shape, layout_->scope.fabric)
-          .sums();
+      FollowSlots(search_.Within(nullptr), *role.shape, layout_->scope.fabric).sums();
   return confined_.empty() ? room : RoomWithin(layout_->scope, room, confined_);
 }
 

@@ -31,9 +31,11 @@
 
 #include "policy/devices.hpp"
 #include "policy/gang_rails.hpp"
+#include "policy/gang_request.hpp"
 #include "policy/layout.hpp"
 #include "policy/narrowing.hpp"
-#include "policy/placement.hpp"
+#include "policy/place_answer.hpp"
+#include "policy/roles.hpp"
 #include "policy/room.hpp"
 #include "policy/search.hpp"
 

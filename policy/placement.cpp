@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "policy/device_links.hpp"
+#include "policy/domain_rooms.hpp"
 #include "policy/fabric_wish.hpp"
 #include "policy/gang_placement.hpp"
 #include "policy/reserve.hpp"
 #include "policy/roles.hpp"
 #include "policy/room.hpp"
 #include "policy/search.hpp"
-#include "policy/slots.hpp"
 #include "policy/subgroup_search.hpp"
 #include "policy/used_first.hpp"
 #include "topology/node_match.hpp"
@@ -197,7 +197,7 @@ bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
   const cluster::FreeTable& free = call.tx.base().free();
   const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
   memory_->use.Follow(free, call.tx.base().nodes(), fabric);
-  const topology::DomainSums& slots = shape.slots[search.memory()].Follow(search, shape, fabric);
+  const topology::DomainSums& slots = FollowSlots(search, shape, fabric);
   const auto whole = static_cast<size_t>(free.at(best.node).gpu_whole);
   const bool opens = whole == free.gpus(best.node).size();
   const Alone alone{call,   search, shape,

@@ -34,45 +34,14 @@
 #include "cluster/snapshot.hpp"
 #include "cluster/transaction.hpp"
 #include "policy/gang_request.hpp"
-#include "policy/shortage.hpp"
-#include "topology/fabric_options.hpp"
-#include "topology/machine_profile.hpp"
+#include "policy/node_filter.hpp"
+#include "policy/options.hpp"
+#include "policy/place_answer.hpp"
 #include "topology/node_topology.hpp"
 
 namespace muster::policy {
 
 struct NodeChoice;
-
-// How pods are laid out over nodes (and shares over devices).
-//   kBinpack  fill the fullest node first, so that whole nodes stay free for gangs that need them
-//   kSpread   use the emptiest node first, so that members disturb each other least
-enum class Strategy { kBinpack, kSpread };
-
-// Whether what is known of a GPU's model counts where nothing is known of a node.
-//   kShipped  the machine profiles of config/topologies/
-//   kNone     none: all GPUs of such a node are alike
-enum class ProfileUse { kShipped, kNone };
-
-struct Options {
-  Strategy strategy = Strategy::kBinpack;
-  topology::FabricOptions fabric = {};
-  // What the policy file says; whoever reads it sets `profiles` by it (config::UseProfiles).
-  ProfileUse profile_use = ProfileUse::kShipped;
-  // Machines by model and number of GPUs, for nodes whose links nothing else tells; null: none.
-  std::shared_ptr<const topology::MachineProfiles> profiles = nullptr;
-  bool operator==(const Options&) const = default;
-};
-
-struct PlaceAnswer {
-  bool placed = false;
-  std::vector<cluster::Placement> placements;  // in the order of the demands; empty unless placed
-  Shortage shortage;                           // filled unless placed
-};
-
-// Whether nodes that are cordoned, not ready or left out count: a gang that would fit once they are
-// back is not unsatisfiable. With kAll, the taints by which the control plane marks such nodes
-// (node.kubernetes.io/unschedulable, not-ready, unreachable) are passed over as well.
-enum class NodeFilter { kSchedulable, kAll };
 
 // How the node's GPUs are connected as far as placement knows, from the best source that fits the
 // node; TopologySource::kFlat where there is none. Builds its tables anew: for people who ask.

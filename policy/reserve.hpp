@@ -13,7 +13,7 @@
 
 #include "cluster/node_set.hpp"
 #include "cluster/snapshot.hpp"
-#include "policy/placement.hpp"
+#include "policy/node_filter.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::policy {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "policy/placement.hpp"
+#include "policy/gang_request.hpp"
 #include "policy/search.hpp"
 
 namespace muster::policy {

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "cluster/ids.hpp"
-#include "policy/placement.hpp"
+#include "policy/gang_request.hpp"
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
+#include "policy/shortage.hpp"
 
 namespace muster::policy {
 

@@ -9,7 +9,7 @@
 #include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
 #include "policy/eligibility.hpp"
-#include "policy/placement.hpp"
+#include "policy/options.hpp"
 
 namespace muster::policy {
 

@@ -2,28 +2,11 @@
 
 #include <algorithm>
 
-#include "policy/fragmentation.hpp"
-#include "policy/gang_request.hpp"
-#include "policy/roles.hpp"
-#include "policy/room.hpp"
-#include "policy/search.hpp"
-
 namespace muster::policy {
 
 using cluster::NodeIndex;
-using topology::DomainSums;
-using topology::Fabric;
 
-namespace {
-
-// Of one node; sums of 2^32 nodes do not overflow.
-constexpr int64_t kMostPods = int64_t{1} << 30U;
-
-}  // namespace
-
-void Slots::Note(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
-  std::vector<uint32_t> rings;  // none where none has room: the node may be gone
-  if (pods > 0) rings = RingsOf(search.DevicesOn(shape, node), pods);
+void Slots::Note(NodeIndex node, const std::vector<uint32_t>& rings) {
   for (const uint32_t ring : rings) {
     if (several_rings_) {
       by_ring_.try_emplace(ring, sums_.sums().fabric());
@@ -35,27 +18,6 @@ void Slots::Note(const Search& search, const Shape& shape, NodeIndex node, int64
     }
   }
   for (auto& [ring, sums] : by_ring_) sums.Set(node, std::count(rings.begin(), rings.end(), ring));
-}
-
-const DomainSums& Slots::Follow(const Search& search, const Shape& shape,
-                                const std::shared_ptr<const Fabric>& fabric) {
-  if (!sums_.IsOf(fabric)) {
-    ring_.reset();
-    several_rings_ = false;
-    by_ring_.clear();
-  }
-  const bool rings = shape.spec->gpus.count > 1;
-  const bool before = several_rings_;
-  const auto count = [&](NodeIndex node) {
-    const int64_t pods = PodsOn(search, shape, node, kMostPods);
-    if (rings && (pods > 0 || several_rings_)) Note(search, shape, node, pods);
-    return pods;
-  };
-  sums_.Follow(search.tx().free(), fabric, count);
-  if (several_rings_ == before) return sums_.sums();
-  ring_.reset();
-  sums_.ForgetAll();
-  return sums_.Follow(search.tx().free(), fabric, count);
 }
 
 uint32_t Slots::RingIn(topology::DomainId domain, int64_t pods) const {
@@ -72,78 +34,6 @@ uint32_t Slots::RingOn(NodeIndex node, int64_t pods) const {
     if (pods <= 0) return ring;
   }
   return ring_.value_or(0);
-}
-
-namespace {
-
-// So many free nodes of the domain a role takes, about: it fills nodes one after the other, the
-// emptiest first, and the rest goes to a node in use where there is room. `most`: of its pods on
-// one node.
-int64_t OpenedBy(const Role& role, int64_t slots, int64_t most, int64_t free_nodes) {
-  if (role.spec().gpus.none() || most == 0) return 0;
-  const int64_t rest = role.size() % most;
-  const bool beside = slots - free_nodes * most >= rest;
-  const int64_t nodes = role.size() / most + (rest > 0 && !beside ? 1 : 0);
-  return std::min(nodes, free_nodes);
-}
-
-}  // namespace
-
-std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Role>& roles,
-                                     const std::shared_ptr<const Fabric>& fabric,
-                                     const DomainUse& use) {
-  std::vector<DomainRoom> rooms(fabric->domains().size());
-  if (rooms.empty()) return rooms;
-  for (size_t i = 0; i < roles.size(); ++i) {
-    const Role& role = roles[i];
-    Slots& known = role.shape->slots[search.memory()];
-    const DomainSums& slots = known.Follow(search, *role.shape, fabric);
-    const std::vector<int64_t>& counts = slots.counts();
-    const int64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-    for (topology::DomainId domain = 0; domain < rooms.size(); ++domain) {
-      DomainRoom& room = rooms[domain];
-      const int64_t here = slots.Of(domain);
-      const int64_t spare = here - role.size();
-      if (i == 0) room.spare = spare;
-      room.fits = room.fits && spare >= 0;
-      room.members += std::min(here, role.size());
-      if (!room.fits) continue;
-      const uint32_t ring = known.RingIn(domain, role.size());
-      room.ring = i == 0 ? ring : std::min(room.ring, ring);
-      room.opens += OpenedBy(role, here, most, use.FreeIn(domain));
-    }
-  }
-  return rooms;
-}
-
-std::vector<NodeRoom> SingleNodes(const Search& search, const std::vector<Role>& roles,
-                                  const std::shared_ptr<const Fabric>& fabric) {
-  const bool want_gpus = std::any_of(roles.begin(), roles.end(),
-                                     [](const Role& role) { return !role.spec().gpus.none(); });
-  std::vector<NodeRoom> nodes;
-  for (size_t i = 0; i < roles.size(); ++i) {
-    const Role& role = roles[i];
-    const std::vector<int64_t>& counts =
-        role.shape->slots[search.memory()].Follow(search, *role.shape, fabric).counts();
-    const auto spare = [&](NodeIndex node) {
-      return (node.value < counts.size() ? counts[node.value] : 0) - role.size();
-    };
-    if (i > 0) {
-      std::erase_if(nodes, [&](const NodeRoom& one) { return spare(one.node) < 0; });
-      continue;
-    }
-    for (NodeIndex node{0}; node.value < counts.size(); ++node.value) {
-      if (spare(node) < 0) continue;
-      const bool strays = !want_gpus && !search.tx().node(node)->gpus.empty();
-      if (!strays) nodes.push_back({node, spare(node), UINT32_MAX});
-    }
-  }
-  for (NodeRoom& one : nodes) {
-    for (const Role& role : roles)
-      one.ring =
-          std::min(one.ring, role.shape->slots[search.memory()].RingOn(one.node, role.size()));
-  }
-  return nodes;
 }
 
 }  // namespace muster::policy

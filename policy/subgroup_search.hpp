@@ -26,7 +26,7 @@
 
 #include "cluster/transaction.hpp"
 #include "policy/gang_request.hpp"
-#include "policy/placement.hpp"
+#include "policy/place_answer.hpp"
 
 namespace muster::policy {
 
