@@ -14,6 +14,7 @@
 #include "kube/api_client.hpp"
 #include "kube/json_writer.hpp"
 #include "topology/machine.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::cli {
 namespace {

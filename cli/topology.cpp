@@ -16,6 +16,7 @@
 #include "kube/json_writer.hpp"
 #include "topology/device_graph.hpp"
 #include "topology/node_topology.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::cli {
 namespace {

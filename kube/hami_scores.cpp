@@ -12,6 +12,7 @@
 #include "topology/kubelet_pick.hpp"
 #include "topology/link.hpp"
 #include "topology/node_topology.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::kube {
 

@@ -5,6 +5,7 @@
 
 #include "kube/decode.hpp"
 #include "topology/node_match.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::kube {
 

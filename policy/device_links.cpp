@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "topology/node_match.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::policy {
 

@@ -1,13 +1,5 @@
-// Machine: what the output of a vendor's tool says of one machine's accelerators and NICs, and
-// ParseMachine, which reads it.
-//
-//   nvidia-smi topo -m and -mp of every driver, npu-smi info -t topo, ppu-smi topo -m,
-//   rocm-smi --showtopo, amd-smi topology [--json]; nvidia-smi -L, nvlink --status: without links
-//
-// Text that people copied is read as it is meant where one meaning is possible: other blanks,
-// CRLF, quoted, wrapped or glued columns, residue of escape codes, with or without a legend,
-// before or behind the matrix. Where two are possible, or none, it is refused, with line and
-// column. Pure functions, any thread.
+// Machine: what the output of a vendor's tool says of one machine's accelerators and NICs
+// (parse_machine.hpp). Plain values.
 #pragma once
 
 #include <compare>
@@ -15,10 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
 #include "topology/link.hpp"
 
 namespace muster::topology {
@@ -74,10 +64,6 @@ struct Machine {
 
 inline constexpr size_t kMostGpus = 64;
 inline constexpr size_t kMostDevices = 256;  // GPUs and NICs
-inline constexpr size_t kMostTopologyBytes = size_t{1} << 20U;
-
-// `source` stands before line and column in errors ("FILE:3:9").
-cluster::Result<Machine> ParseMachine(std::string_view text, const std::string& source);
 
 // A matrix that ParseMachine reads as the same machine, with no more legend than that takes: short
 // enough for an annotation. For machines with links.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/result.hpp"
 #include "topology/machine.hpp"
 
 namespace muster::topology {

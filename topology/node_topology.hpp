@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cluster/node.hpp"
+#include "cluster/result.hpp"
 #include "topology/gpu_chooser.hpp"
 #include "topology/kubelet_pick.hpp"
 #include "topology/machine.hpp"

@@ -6,6 +6,7 @@
 #include "config/file.hpp"
 #include "config/shipped_profiles.hpp"
 #include "topology/node_topology.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::config {
 namespace {

@@ -8,6 +8,7 @@
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 #include "topology/node_topology.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::kube {
 namespace {

@@ -12,6 +12,7 @@
 #include "tests/policy/world.hpp"
 #include "tests/support/machines.hpp"
 #include "tests/topology/machines.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::policy {
 namespace {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "topology/machine.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::topology::testing {
 

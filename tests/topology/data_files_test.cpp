@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "topology/parse_machine.hpp"
 #include "topology/rails.hpp"
 
 namespace muster::topology::testing {

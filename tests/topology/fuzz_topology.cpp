@@ -5,6 +5,7 @@
 
 #include "cluster/check.hpp"
 #include "topology/machine.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace {
 

@@ -14,6 +14,7 @@
 #include "tests/topology/machines.hpp"
 #include "topology/kubelet_pick.hpp"
 #include "topology/node_topology.hpp"
+#include "topology/parse_machine.hpp"
 
 namespace muster::topology {
 namespace {
