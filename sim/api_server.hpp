@@ -170,7 +170,6 @@ class ApiServer {
   const DecisionLog& decisions() const;
 
  private:
-  friend class Watch;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -66,7 +66,7 @@ size_t ApiServer::node_count() const { return impl_->store.nodes.size(); }
 size_t ApiServer::pod_count() const { return impl_->store.pods.size(); }
 
 std::unique_ptr<Watch> ApiServer::OpenWatch(Kinds kinds, std::function<void()> on_event) {
-  return std::unique_ptr<Watch>(new Watch(impl_->store, kinds, std::move(on_event)));
+  return std::make_unique<Watch>(impl_->store.log(), kinds, std::move(on_event));
 }
 
 std::vector<WatchEvent> ApiServer::List(Kinds kinds) const {

@@ -1,6 +1,7 @@
 #include "sim/api_store.hpp"
 
-#include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace muster::sim {
 
@@ -20,33 +21,7 @@ std::string ApiStore::NewUid() {
 }
 
 void ApiStore::Log(Change change, Object object) {
-  if (watches_.empty()) {
-    ++log_begin_;
-    return;
-  }
-  if (log_.size() >= trim_at_) Trim();
-  log_.push_back({change, std::move(object), version_, loop_.now()});
-  for (Watch* watch : watches_) {
-    if (watch->on_event_ && watch->kinds_.Wants(log_.back().object)) watch->on_event_();
-  }
-}
-
-void ApiStore::Detach(Watch& watch) {
-  std::erase(watches_, &watch);
-  Trim();
-}
-
-void ApiStore::Trim() {
-  uint64_t oldest = log_end();
-  for (Watch* watch : watches_) {
-    watch->Peek();  // skips what that watch does not want
-    oldest = std::min(oldest, watch->cursor_);
-  }
-  while (log_begin_ < oldest) {
-    log_.pop_front();
-    ++log_begin_;
-  }
-  trim_at_ = std::max<size_t>(256, 2 * log_.size());
+  log_.Add({change, std::move(object), version_, loop_.now()});
 }
 
 }  // namespace muster::sim

@@ -2,17 +2,18 @@
 // Internal to ApiServer.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "sim/api_server.hpp"
+#include "cluster/ids.hpp"
+#include "sim/event_loop.hpp"
 #include "sim/random.hpp"
+#include "sim/records.hpp"
+#include "sim/watch.hpp"
 
 namespace muster::sim {
 
@@ -36,12 +37,7 @@ class ApiStore {
 
   // Logs a change for the watches and tells them.
   void Log(Change change, Object object);
-
-  void Attach(Watch& watch) { watches_.push_back(&watch); }
-  void Detach(Watch& watch);
-  uint64_t log_begin() const { return log_begin_; }
-  uint64_t log_end() const { return log_begin_ + log_.size(); }
-  const WatchEvent& event(uint64_t number) const { return log_[number - log_begin_]; }
+  WatchLog& log() { return log_; }
 
   std::unordered_map<std::string, NodePtr> nodes;
   ByKey<PodPtr> pods;
@@ -53,17 +49,10 @@ class ApiStore {
   std::map<cluster::ObjectKey, RequestPtr> requests;
 
  private:
-  friend class Watch;
-  // Drops what every watch has read. Costs O(watches) once per doubling of the log.
-  void Trim();
-
   EventLoop& loop_;
   Random uids_;
   int64_t version_ = 0;
-  std::deque<WatchEvent> log_;
-  uint64_t log_begin_ = 0;  // number of log_.front()
-  size_t trim_at_ = 256;
-  std::vector<Watch*> watches_;
+  WatchLog log_;
 };
 
 }  // namespace muster::sim

@@ -7,6 +7,7 @@
 
 #include "sim/csv.hpp"
 #include "sim/job_owners.hpp"
+#include "sim/trace.hpp"
 #include "sim/trace_parts.hpp"
 
 namespace muster::sim {

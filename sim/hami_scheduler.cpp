@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/informer.hpp"
+
 namespace muster::sim {
 
 using cluster::Gpu;

@@ -30,6 +30,7 @@
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/extender_port.hpp"
+#include "sim/informer.hpp"
 #include "sim/random.hpp"
 #include "sim/watch.hpp"
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "sim/informer.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {

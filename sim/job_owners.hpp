@@ -10,7 +10,7 @@
 #include "cluster/selector.hpp"
 #include "queues/queue_spec.hpp"
 #include "sim/csv.hpp"
-#include "sim/trace.hpp"
+#include "sim/trace_job.hpp"
 
 namespace muster::sim {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/trace.hpp"
+#include "sim/trace_job.hpp"
 
 namespace muster::sim {
 

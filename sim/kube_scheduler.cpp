@@ -4,6 +4,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "sim/informer.hpp"
 #include "sim/node_chooser.hpp"
 #include "sim/scheduler_cache.hpp"
 #include "sim/scheduling_queue.hpp"

@@ -7,6 +7,7 @@
 
 #include "cluster/hami_devices.hpp"
 #include "sim/hami_plugin.hpp"
+#include "sim/informer.hpp"
 #include "sim/random.hpp"
 #include "sim/resize.hpp"
 #include "sim/watch.hpp"

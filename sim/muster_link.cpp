@@ -1,5 +1,7 @@
 #include "sim/muster_link.hpp"
 
+#include "sim/informer.hpp"
+
 namespace muster::sim {
 
 using cluster::Time;

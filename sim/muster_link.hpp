@@ -17,6 +17,7 @@
 #include "sim/api_actions.hpp"
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
+#include "sim/informer.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {

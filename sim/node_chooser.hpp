@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/kube_scheduler.hpp"
+#include "sim/extender_port.hpp"
 #include "sim/random.hpp"
 #include "sim/scheduler_cache.hpp"
+#include "sim/scheduler_options.hpp"
 
 namespace muster::sim {
 

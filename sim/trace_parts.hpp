@@ -7,7 +7,7 @@
 
 #include "cluster/pod.hpp"
 #include "sim/records.hpp"
-#include "sim/trace.hpp"
+#include "sim/trace_job.hpp"
 
 namespace muster::sim {
 

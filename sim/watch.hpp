@@ -1,22 +1,19 @@
-// Watch: one subscriber's view of what happens in the ApiServer, pulled event by event. Informer: a
-// Watch read for a subscriber, with the latency and the faults that a network would add.
+// Watch: one subscriber's view of what happens in the ApiServer, pulled event by event. WatchLog:
+// the events that some Watch has not read.
 //
-// A Watch must not outlive its ApiServer. One thread at a time.
+// A Watch must not outlive its ApiServer, which owns the WatchLog. One thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
+#include <vector>
 
 #include "cluster/units.hpp"
-#include "sim/event_loop.hpp"
-#include "sim/random.hpp"
 #include "sim/records.hpp"
 
 namespace muster::sim {
-
-class ApiServer;
-class ApiStore;
 
 enum class Change { kAdded, kModified, kDeleted };
 
@@ -38,8 +35,31 @@ struct Kinds {
   bool Wants(const Object& object) const;
 };
 
+class Watch;
+
+class WatchLog {
+ public:
+  // Keeps the event for the watches and tells them.
+  void Add(WatchEvent event);
+
+ private:
+  friend class Watch;
+  uint64_t end() const { return begin_ + log_.size(); }
+  const WatchEvent& event(uint64_t number) const { return log_[number - begin_]; }
+  void Detach(Watch& watch);
+  // Drops what every watch has read. Costs O(watches) once per doubling of the log.
+  void Trim();
+
+  std::deque<WatchEvent> log_;
+  uint64_t begin_ = 0;  // number of log_.front()
+  size_t trim_at_ = 256;
+  std::vector<Watch*> watches_;
+};
+
 class Watch {
  public:
+  // `on_event` may be empty.
+  Watch(WatchLog& log, Kinds kinds, std::function<void()> on_event);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -51,47 +71,13 @@ class Watch {
   void Pop() { ++cursor_; }
 
  private:
-  friend class ApiServer;
-  friend class ApiStore;
-  Watch(ApiStore& store, Kinds kinds, std::function<void()> on_event);
+  friend class WatchLog;
 
-  ApiStore& store_;
+  WatchLog& log_;
   const Kinds kinds_;
   uint64_t cursor_;  // number of the next event to look at
   std::function<void()>
       on_event_;  // called after every event of these kinds; must not write to the ApiServer
-};
-
-// What happens to events on their way. Objects of one kind stay in order unless `reorder`; nodes,
-// requests and others always do, because a reader could not tell old from new.
-struct WatchFaults {
-  cluster::Duration latency{};      // every event is that late
-  cluster::Duration jitter{};       // plus up to this, seeded
-  bool reorder = false;             // pods and PodGroups may overtake each other and themselves
-  int64_t duplicate_per_mille = 0;  // delivered twice, the second time up to `jitter` later
-};
-
-class Informer {
- public:
-  using Deliver = std::function<void(const WatchEvent&)>;
-  using AfterBatch = std::function<void()>;
-
-  // Starts by delivering everything that exists, as kAdded, before the constructor returns; then
-  // events as they come, `after_batch` after each run of events delivered together (also after the
-  // first).
-  Informer(EventLoop& loop, ApiServer& api, Kinds kinds, WatchFaults faults, uint64_t seed,
-           Deliver deliver, AfterBatch after_batch);
-  ~Informer();
-  Informer(const Informer&) = delete;
-  Informer& operator=(const Informer&) = delete;
-
- private:
-  struct Shared;  // outlives the Informer inside posted tasks
-  void Noticed();
-  static void Drain(const std::shared_ptr<Shared>& shared);
-  // Delivers the event now, or posts its delivery; true when it was now.
-  static bool Pass(const std::shared_ptr<Shared>& shared, const WatchEvent& event);
-  std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace muster::sim

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "sim/informer.hpp"
+
 namespace muster::extender {
 namespace {
 

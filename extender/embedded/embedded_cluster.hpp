@@ -22,10 +22,10 @@
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/extender_port.hpp"
+#include "sim/informer.hpp"
 #include "sim/job_controller.hpp"
 #include "sim/kube_scheduler.hpp"
 #include "sim/kubelet.hpp"
-#include "sim/watch.hpp"
 
 namespace muster::extender {
 

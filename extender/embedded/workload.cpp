@@ -11,6 +11,7 @@
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "kube/admission_review.hpp"
+#include "sim/informer.hpp"
 #include "sim/job_controller.hpp"
 
 namespace muster::extender {
