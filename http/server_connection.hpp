@@ -21,7 +21,8 @@
 #include "cluster/mutex.hpp"
 #include "http/head.hpp"
 #include "http/memory_ledger.hpp"
-#include "http/server.hpp"
+#include "http/message.hpp"
+#include "http/server_options.hpp"
 
 namespace muster::http {
 
