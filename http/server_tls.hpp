@@ -13,7 +13,7 @@
 
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
-#include "http/server_options.hpp"
+#include "http/tls_options.hpp"
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX and SSL
 struct ssl_st;

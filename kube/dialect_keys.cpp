@@ -6,7 +6,7 @@
 #include "cluster/pod_group.hpp"
 #include "cluster/run_times.hpp"
 #include "cluster/topology_terms.hpp"
-#include "kube/decode.hpp"
+#include "kube/label_names.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/run_times.hpp"
 

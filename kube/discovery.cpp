@@ -1,6 +1,5 @@
 #include "kube/discovery.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -22,25 +21,6 @@ using cluster::Result;
 namespace {
 
 constexpr size_t kMaxDiscoveryBytes = size_t{4} * 1024 * 1024;
-constexpr std::string_view kGroveGroup = "scheduler.grove.io";
-
-struct Known {
-  PodGroupFlavour flavour;
-  std::string_view name;
-  std::string_view group;
-  std::array<std::string_view, 3> versions;  // best first
-};
-
-constexpr std::array<Known, 5> kKnown = {{
-    {PodGroupFlavour::kNative, "native", "scheduling.k8s.io", {"v1beta1", "v1alpha3", "v1alpha2"}},
-    {PodGroupFlavour::kSchedulerPlugins,
-     "scheduler-plugins",
-     "scheduling.x-k8s.io",
-     {"v1alpha1", "", ""}},
-    {PodGroupFlavour::kVolcano, "volcano", "scheduling.volcano.sh", {"v1beta1", "", ""}},
-    {PodGroupFlavour::kKai, "kai", "scheduling.run.ai", {"v2alpha2", "", ""}},
-    {PodGroupFlavour::kGrove, "grove", kGroveGroup, {"v1alpha1", "", ""}},
-}};
 
 Result<Json> Read(ApiCaller& api, const std::string& path) {
   ApiRequest request;
@@ -131,20 +111,6 @@ std::optional<int> LeadingNumber(std::string_view text) {
 
 }  // namespace
 
-const char* ToString(PodGroupFlavour flavour) {
-  const auto* found = std::find_if(kKnown.begin(), kKnown.end(),
-                                   [&](const Known& known) { return known.flavour == flavour; });
-  return found == kKnown.end() ? "" : found->name.data();
-}
-
-std::string_view ResourceOfPodGroups(std::string_view group) {
-  return group == kGroveGroup ? "podgangs" : "podgroups";
-}
-
-std::string_view KindOfPodGroups(std::string_view group) {
-  return group == kGroveGroup ? "PodGang" : "PodGroup";
-}
-
 Result<ServerVersion> DiscoverVersion(ApiCaller& api) {
   const Result<Json> json = Read(api, "/version");
   if (!json.ok()) return json.error();
@@ -162,7 +128,7 @@ Result<Discovery> DiscoverKinds(ApiCaller& api) {
   const Result<std::set<std::string>> group_versions = ReadGroupVersions(api);
   if (!group_versions.ok()) return group_versions.error();
   Discovery discovery;
-  for (const Known& known : kKnown) {
+  for (const PodGroupFlavourNames& known : PodGroupFlavours()) {
     const Result<std::optional<Served>> served = ReadBest(
         api, known.group, ResourceOfPodGroups(known.group), known.versions, *group_versions);
     if (!served.ok()) {

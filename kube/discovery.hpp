@@ -5,12 +5,12 @@
 
 #include <compare>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/optional_kinds.hpp"
+#include "kube/pod_group_flavours.hpp"
 
 namespace muster::kube {
 
@@ -18,33 +18,6 @@ struct ServerVersion {
   int major = 0;
   int minor = 0;
   auto operator<=>(const ServerVersion&) const = default;
-};
-
-enum class PodGroupFlavour {
-  kNative,            // scheduling.k8s.io v1beta1, v1alpha3, v1alpha2
-  kSchedulerPlugins,  // scheduling.x-k8s.io v1alpha1
-  kVolcano,           // scheduling.volcano.sh v1beta1
-  kKai,               // scheduling.run.ai v2alpha2
-  kGrove,             // scheduler.grove.io v1alpha1: PodGangs
-};
-
-const char* ToString(PodGroupFlavour flavour);
-// What an API group calls its PodGroups in paths: "podgroups", Grove's "podgangs".
-std::string_view ResourceOfPodGroups(std::string_view group);
-std::string_view KindOfPodGroups(std::string_view group);  // "PodGroup", Grove's "PodGang"
-
-// One flavour as this server serves it.
-struct ServedPodGroups {
-  PodGroupFlavour flavour = PodGroupFlavour::kNative;
-  std::string group;
-  std::string version;
-  bool has_status = false;  // there is a status subresource, to which status must be written
-
-  std::string api_version() const { return group + "/" + version; }
-  // "/apis/scheduling.volcano.sh/v1beta1"; resources are below it.
-  std::string path() const { return "/apis/" + api_version(); }
-  std::string_view resource() const { return ResourceOfPodGroups(group); }
-  auto operator<=>(const ServedPodGroups&) const = default;
 };
 
 struct ServedKind {

@@ -18,7 +18,7 @@
 #include "cluster/result.hpp"
 #include "engine/actions.hpp"
 #include "kube/api_caller.hpp"
-#include "kube/discovery.hpp"
+#include "kube/pod_group_flavours.hpp"
 
 namespace muster::kube {
 

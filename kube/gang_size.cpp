@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kube/decode.hpp"
+#include "kube/label_names.hpp"
 
 namespace muster::kube {
 

@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "cluster/hami_devices.hpp"
-#include "kube/decode.hpp"
 #include "kube/hami_choice.hpp"
 #include "kube/koordinator_gang.hpp"
+#include "kube/label_names.hpp"
 #include "kube/node_links.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/run_times.hpp"

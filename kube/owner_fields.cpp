@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "cluster/grouping_paths.hpp"
-#include "kube/decode.hpp"
 #include "kube/dialect_fields.hpp"
 #include "kube/dialect_keys.hpp"
 #include "kube/grouping.hpp"
+#include "kube/label_names.hpp"
 
 namespace muster::kube {
 

@@ -28,8 +28,8 @@
 #include "cluster/units.hpp"
 #include "engine/node_ask.hpp"
 #include "kube/api_caller.hpp"
-#include "kube/discovery.hpp"
 #include "kube/fair_line.hpp"
+#include "kube/pod_group_flavours.hpp"
 #include "kube/provisioning_objects.hpp"
 #include "kube/step_thread.hpp"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "kube/decode.hpp"
-#include "kube/discovery.hpp"
 #include "kube/grouping_book.hpp"
 #include "kube/kept_fields.hpp"
+#include "kube/pod_group_flavours.hpp"
 
 namespace muster::kube {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/decode.hpp"
 #include "kube/json.hpp"
+#include "kube/label_names.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/topology_level.hpp"
 #include "kube/topology_subgroups.hpp"
