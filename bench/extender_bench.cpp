@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/embedded/caller_wire.hpp"
 #include "extender/engine_loop.hpp"

@@ -18,7 +18,7 @@
 #include "bench/fabric_site.hpp"
 #include "bench/fabric_story.hpp"
 #include "bench/timing.hpp"
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "bench/fabric_rules.hpp"
-#include "cluster/check.hpp"
-#include "cluster/cluster_state.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 
 namespace muster::bench {
 namespace {

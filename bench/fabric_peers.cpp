@@ -26,7 +26,7 @@
 #include <utility>
 
 #include "bench/fabric_rules.hpp"
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::bench {
 namespace {

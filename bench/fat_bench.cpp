@@ -17,8 +17,8 @@
 #include <string_view>
 #include <thread>
 
-#include "cluster/check.hpp"
-#include "cluster/cluster_state.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "http/allocator.hpp"
 #include "kube/api_client.hpp"
 #include "kube/reflector.hpp"

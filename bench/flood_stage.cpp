@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/api.hpp"
 #include "extender/embedded/caller_wire.hpp"

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "bench/engine_thread.hpp"
-#include "cluster/check.hpp"
-#include "cluster/mutex.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/base/mutex.hpp"
 
 namespace muster::bench {
 namespace {

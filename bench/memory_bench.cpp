@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bench/resident.hpp"
-#include "cluster/check.hpp"
-#include "cluster/cluster_state.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 
 namespace muster::bench {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "bench/engine_thread.hpp"
 #include "bench/resident.hpp"
-#include "cluster/check.hpp"
-#include "cluster/mutex.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/base/mutex.hpp"
 #include "config/grouping_file.hpp"
 #include "kube/cluster_feed.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bench/timing.hpp"
-#include "cluster/check.hpp"
-#include "cluster/cluster_state.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "policy/placement.hpp"
 #include "policy/preemption.hpp"
 

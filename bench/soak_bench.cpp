@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "bench/engine_thread.hpp"
-#include "cluster/check.hpp"
-#include "cluster/mutex.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/allocator.hpp"
 #include "kube/cluster_feed.hpp"
 #include "kube/encode.hpp"

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bench/resident.hpp"
-#include "cluster/check.hpp"
-#include "cluster/mutex.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/base/mutex.hpp"
 #include "engine/scheduler.hpp"
 #include "kube/reflector.hpp"
 #include "kube/storage_kinds.hpp"

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::bench {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "topology/gpu_chooser.hpp"
 
 namespace muster::bench {

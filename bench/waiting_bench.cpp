@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/args.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "cli/muster_caller.hpp"
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::cli {

@@ -1,7 +1,7 @@
 // Runs the program that a kubeconfig names for its credentials. One thread; waits for its end.
 #pragma once
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/exec_plugin.hpp"
 
 namespace muster::cli {

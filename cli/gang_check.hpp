@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/yaml_tree.hpp"
 
 namespace muster::cli {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/table.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

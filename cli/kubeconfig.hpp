@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/args.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/client_config.hpp"
 
 namespace muster::cli {

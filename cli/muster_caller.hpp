@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/cli.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

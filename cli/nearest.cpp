@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/nearest_word.hpp"
+#include "cluster/base/nearest_word.hpp"
 
 namespace muster::cli {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/node.hpp"
 
 namespace muster::cli {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/args.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::cli {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cli/table.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

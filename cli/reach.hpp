@@ -10,7 +10,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/muster_caller.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

@@ -10,8 +10,8 @@
 #include "cli/cli.hpp"
 #include "cli/muster_caller.hpp"
 #include "cli/output_format.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cli {
 

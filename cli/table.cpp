@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/utf8.hpp"
+#include "cluster/base/utf8.hpp"
 
 namespace muster::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::config {
 

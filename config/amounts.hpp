@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::config {
 

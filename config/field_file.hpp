@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/fields.hpp"
 
 namespace muster::config {

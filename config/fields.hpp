@@ -22,7 +22,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "config/contradiction.hpp"
 
 namespace muster::config {

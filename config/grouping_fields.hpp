@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "config/fields.hpp"
 
 namespace muster::config {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "config/field_file.hpp"
 #include "config/grouping_fields.hpp"
 #include "config/shipped_files.hpp"

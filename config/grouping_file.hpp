@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/grouping_rule.hpp"
 
 namespace muster::config {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/nearest_word.hpp"
+#include "cluster/base/nearest_word.hpp"
 #include "config/yaml_text.hpp"
 
 namespace muster::config {

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/grouping_rule.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/grouping_rule.hpp"
 
 namespace muster::config {
 

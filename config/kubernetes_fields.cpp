@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "config/listed.hpp"
 #include "config/nearest_word.hpp"
 #include "config/shipped_files.hpp"

@@ -1,7 +1,7 @@
-// NearestWord for what people type in files. See cluster/nearest_word.hpp.
+// NearestWord for what people type in files. See cluster/base/nearest_word.hpp.
 #pragma once
 
-#include "cluster/nearest_word.hpp"
+#include "cluster/base/nearest_word.hpp"
 
 namespace muster::config {
 

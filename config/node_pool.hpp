@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/manifest.hpp"
 
 namespace muster::config {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "config/extender_settings.hpp"
 #include "engine/options.hpp"
 

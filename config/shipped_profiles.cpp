@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "config/shipped_files.hpp"
 #include "config/topology_profile.hpp"
 

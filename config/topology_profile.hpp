@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "topology/machine_profile.hpp"
 
 namespace muster::config {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/yaml_tree.hpp"
 
 namespace muster::config {

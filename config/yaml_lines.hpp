@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/yaml_text.hpp"
 
 namespace YAML {  // NOLINT(readability-identifier-naming): theirs

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/yaml_tree.hpp"
 
 namespace muster::config {

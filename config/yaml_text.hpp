@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::config {
 

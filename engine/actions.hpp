@@ -13,10 +13,10 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/gang_record.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_record.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/node_ask.hpp"
 #include "engine/outcome.hpp"
 

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "engine/booking.hpp"
 #include "engine/gang.hpp"
 #include "engine/node_requests.hpp"

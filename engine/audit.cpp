@@ -3,7 +3,7 @@
 #include <sstream>
 #include <utility>
 
-#include "cluster/node_ledger.hpp"
+#include "cluster/holdings/node_ledger.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"

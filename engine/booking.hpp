@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/gang_id.hpp"
-#include "cluster/node_set.hpp"
-#include "cluster/snapshot.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/records/gang_id.hpp"
 #include "queues/queue_spec.hpp"
 #include "queues/turns.hpp"
 

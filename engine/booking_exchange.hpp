@@ -14,7 +14,7 @@
 
 #include <optional>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "policy/later.hpp"
 
 namespace muster::engine {

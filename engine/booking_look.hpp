@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/node_set.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "engine/booking.hpp"
 #include "engine/durations.hpp"
 #include "engine/queue_rights.hpp"

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::engine {
 

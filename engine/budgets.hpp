@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/disruption_budget.hpp"
+#include "cluster/records/disruption_budget.hpp"
 #include "engine/losses.hpp"
 
 namespace muster::engine {

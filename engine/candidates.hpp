@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "engine/gang.hpp"
 #include "engine/losses.hpp"
 #include "engine/queue_candidates.hpp"

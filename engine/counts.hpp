@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/provisioning_request.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_id.hpp"
+#include "cluster/records/provisioning_request.hpp"
 #include "engine/actions.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/kept_rooms.hpp"

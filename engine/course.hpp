@@ -42,8 +42,8 @@
 #include <set>
 #include <string>
 
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/options.hpp"
 #include "engine/reason.hpp"
 

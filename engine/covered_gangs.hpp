@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
+#include "cluster/records/gang_id.hpp"
 #include "queues/ledger.hpp"
 
 namespace muster::engine {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
+#include "cluster/records/gang_id.hpp"
 #include "engine/facts.hpp"
 
 namespace muster::engine {

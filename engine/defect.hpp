@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cluster/pod.hpp"
-#include "cluster/pod_group.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/allocation.hpp"
+#include "cluster/holdings/allocation.hpp"
 #include "engine/cause_words.hpp"
 #include "policy/device_links.hpp"
 

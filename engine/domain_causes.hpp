@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "policy/domain_offers.hpp"
 #include "topology/fabric.hpp"
 

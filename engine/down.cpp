@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/node_ledger.hpp"
+#include "cluster/holdings/node_ledger.hpp"
 #include "topology/fabric_options.hpp"
 
 namespace muster::engine {

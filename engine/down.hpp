@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "cluster/node_set.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/records/pod.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::engine {

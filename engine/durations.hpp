@@ -14,7 +14,7 @@
 
 #include <string>
 
-#include "cluster/run_times.hpp"
+#include "cluster/records/run_times.hpp"
 #include "engine/gang.hpp"
 #include "engine/gang_view.hpp"
 #include "queues/queue_spec.hpp"

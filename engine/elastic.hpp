@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 

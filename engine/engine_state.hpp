@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "engine/announcer.hpp"
 #include "engine/bookings.hpp"
 #include "engine/budget_watch.hpp"

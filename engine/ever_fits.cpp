@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/node_ledger.hpp"
+#include "cluster/holdings/node_ledger.hpp"
 
 namespace muster::engine {
 

@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "engine/gang.hpp"
 #include "policy/gang_request.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/gang.hpp"
 #include "policy/gang_request.hpp"
 

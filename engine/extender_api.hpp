@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/pod.hpp"
 
 namespace muster::engine {
 

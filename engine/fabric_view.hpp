@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "topology/fabric_options.hpp"
 
 namespace muster::engine {

@@ -1,21 +1,21 @@
 // Facts: what the engine learns about the cluster. Each is idempotent and keyed by UID (see
-// cluster/cluster_state.hpp).
+// cluster/holdings/cluster_state.hpp).
 #pragma once
 
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "cluster/batch_job.hpp"
-#include "cluster/disruption_budget.hpp"
-#include "cluster/namespace.hpp"
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/pod_group.hpp"
-#include "cluster/priority_class.hpp"
-#include "cluster/provisioning_request.hpp"
-#include "cluster/resource_quota.hpp"
-#include "cluster/storage.hpp"
+#include "cluster/records/batch_job.hpp"
+#include "cluster/records/disruption_budget.hpp"
+#include "cluster/records/namespace.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/pod_group.hpp"
+#include "cluster/records/priority_class.hpp"
+#include "cluster/records/provisioning_request.hpp"
+#include "cluster/records/resource_quota.hpp"
+#include "cluster/records/storage.hpp"
 #include "engine/orders.hpp"
 #include "queues/usage_record.hpp"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/gang_record.hpp"
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/gang_record.hpp"
 #include "engine/course.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/group_terms.hpp"

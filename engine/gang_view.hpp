@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/gang_id.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/reason.hpp"
 #include "engine/victims.hpp"
 #include "policy/kubelet_forecast.hpp"

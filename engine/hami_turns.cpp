@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "engine/membership.hpp"
 
 namespace muster::engine {

@@ -1,8 +1,8 @@
 // HamiTurns: where HAMi's device plugin hands out the GPUs, the pods of a node are bound one after
 // the other (internal to engine/). Owned and guarded by Scheduler.
 //
-// The plugin is not told whom it serves (cluster/hami_devices.hpp). Two pods of one node that start
-// at the same time could get each other's devices.
+// The plugin is not told whom it serves (cluster/records/hami_devices.hpp). Two pods of one node
+// that start at the same time could get each other's devices.
 //
 // 1. A pod that the plugin is to serve is bound only when nobody else has the node's turn: no pod
 //    there has a Pod::hami_turn, no other pod for the plugin is being bound there, and HAMi's
@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {

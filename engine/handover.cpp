@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "engine/bars.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"

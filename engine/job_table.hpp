@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/batch_job.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/records/batch_job.hpp"
+#include "cluster/records/pod.hpp"
 
 namespace muster::engine {
 

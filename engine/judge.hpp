@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/pod_group.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "engine/gang.hpp"
 #include "engine/hami_turns.hpp"
 #include "engine/options.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::engine {
 

@@ -21,10 +21,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/gang_id.hpp"
-#include "cluster/node_set.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/records/gang_id.hpp"
 
 namespace muster::engine {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "engine/gang.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/membership.hpp"

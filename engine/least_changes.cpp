@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/queue_rules.hpp"

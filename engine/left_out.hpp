@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::engine {
 

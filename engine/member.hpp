@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/actions.hpp"
 #include "engine/owned.hpp"
 #include "engine/reason.hpp"

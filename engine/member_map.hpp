@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "engine/member.hpp"
 
 namespace muster::engine {

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
 

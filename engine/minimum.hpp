@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/gang_record.hpp"
-#include "cluster/pod_group.hpp"
+#include "cluster/records/gang_record.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/rank.hpp"

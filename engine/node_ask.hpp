@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/provisioning_request.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/gang_id.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/provisioning_request.hpp"
 #include "engine/outcome.hpp"
 
 namespace muster::engine {

@@ -11,8 +11,8 @@
 #include <map>
 #include <memory>
 
-#include "cluster/cluster_state.hpp"
-#include "cluster/node_set.hpp"
+#include "cluster/holdings/cluster_state.hpp"
+#include "cluster/holdings/node_set.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {

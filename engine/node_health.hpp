@@ -44,8 +44,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/left_out.hpp"
 #include "engine/options.hpp"
 #include "engine/strikes.hpp"

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 
 namespace muster::engine {
 

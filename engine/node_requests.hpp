@@ -24,9 +24,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node_set.hpp"
-#include "cluster/provisioning_request.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/records/provisioning_request.hpp"
 #include "engine/node_ask.hpp"
 
 namespace muster::engine {

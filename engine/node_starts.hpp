@@ -1,7 +1,7 @@
 // How members start on nodes, and what follows for the nodes: see NodeHealth (internal to engine/).
 #pragma once
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 
 namespace muster::engine {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/node.hpp"
-#include "cluster/resources.hpp"
+#include "cluster/amounts/resources.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/node.hpp"
 #include "engine/left_out.hpp"
 
 namespace muster::engine {

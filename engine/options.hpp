@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/provisioning_request.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/provisioning_request.hpp"
 #include "policy/placement.hpp"
 #include "queues/queue_spec.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/orders.hpp"
 
 namespace muster::engine {

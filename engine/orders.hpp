@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_id.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::engine {

@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_id.hpp"
 #include "engine/course.hpp"
 #include "engine/refusals.hpp"
 #include "engine/victims.hpp"

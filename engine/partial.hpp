@@ -1,8 +1,8 @@
 // Since when a gang is bound in part: what partialTimeout runs from (internal to engine/).
 #pragma once
 
-#include "cluster/pod_group.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
 

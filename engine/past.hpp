@@ -29,8 +29,8 @@
 #include <set>
 #include <string>
 
-#include "cluster/gang_record.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_record.hpp"
 #include "engine/gang_view.hpp"
 
 namespace muster::engine {

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/usage.hpp"
+#include "cluster/holdings/usage.hpp"
 #include "engine/gang.hpp"
 #include "engine/kind.hpp"
 #include "engine/lane.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "engine/freeing.hpp"
 #include "engine/moves.hpp"
 #include "engine/request.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
-#include "cluster/topology_terms.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "engine/booking.hpp"
 #include "engine/booking_search.hpp"
 #include "engine/candidates.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "engine/course.hpp"
 
 namespace muster::engine {

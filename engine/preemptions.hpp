@@ -33,8 +33,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/victims.hpp"
 
 namespace muster::engine {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "cluster/gang_record.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_record.hpp"
 #include "engine/gang_view.hpp"
 
 namespace muster::engine {

@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
-#include "cluster/gang_id.hpp"
-#include "cluster/node_set.hpp"
+#include "cluster/holdings/cluster_state.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/records/gang_id.hpp"
 #include "queues/ledger.hpp"
 #include "queues/tournament.hpp"
 #include "queues/usage_memory.hpp"

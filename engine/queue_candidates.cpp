@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "cluster/usage.hpp"
+#include "cluster/holdings/usage.hpp"
 #include "engine/budgets.hpp"
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"

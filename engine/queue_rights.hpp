@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "engine/gang.hpp"
 #include "queues/rights.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node_set.hpp"
+#include "cluster/holdings/node_set.hpp"
 #include "engine/gang.hpp"
 #include "policy/gang_request.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "engine/minimum.hpp"
 #include "queues/resource.hpp"
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "cluster/resource_quota.hpp"
+#include "cluster/records/resource_quota.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::cluster {

@@ -34,9 +34,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {

@@ -1,8 +1,8 @@
 // What a process knows of a gang's past when it comes (internal to engine/). Pure.
 #pragma once
 
-#include "cluster/gang_record.hpp"
-#include "cluster/pod_group.hpp"
+#include "cluster/records/gang_record.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 
 namespace muster::engine {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 

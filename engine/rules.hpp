@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "cluster/device_assigner.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/holdings/device_assigner.hpp"
 #include "policy/fabric_wish.hpp"
 #include "policy/victim_rule.hpp"
 #include "queues/turns.hpp"

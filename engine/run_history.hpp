@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/facts.hpp"
 #include "engine/gang.hpp"
 

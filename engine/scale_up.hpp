@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {

@@ -20,9 +20,9 @@
 #include <string>
 #include <utility>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/units.hpp"
-#include "cluster/usage.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/holdings/usage.hpp"
+#include "cluster/records/gang_id.hpp"
 
 namespace muster::engine {
 

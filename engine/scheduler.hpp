@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/fair_mutex.hpp"
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/fair_mutex.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/counts.hpp"
 #include "engine/extender_api.hpp"

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
-#include "cluster/gang_id.hpp"
-#include "cluster/node_set.hpp"
+#include "cluster/holdings/cluster_state.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/records/gang_id.hpp"
 #include "engine/covered_gangs.hpp"
 #include "engine/node_promises.hpp"
 #include "engine/queue_book.hpp"

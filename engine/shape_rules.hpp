@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node_set.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/node_set.hpp"
 #include "engine/gang.hpp"
 #include "engine/queue_view.hpp"
 

@@ -14,7 +14,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 
 namespace muster::engine {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/request.hpp"
 #include "policy/pod_conditions.hpp"

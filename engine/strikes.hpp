@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/pod.hpp"
 
 namespace muster::engine {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::engine {
 

@@ -16,7 +16,7 @@
 #include <map>
 #include <string>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 
 namespace muster::engine {
 

@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "cluster/nearest_word.hpp"
-#include "cluster/owned_gang_name.hpp"
+#include "cluster/base/nearest_word.hpp"
+#include "cluster/records/owned_gang_name.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/settle.hpp"
 

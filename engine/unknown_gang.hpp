@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
+#include "cluster/records/gang_id.hpp"
 
 namespace muster::engine {
 

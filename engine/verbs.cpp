@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/booking_search.hpp"
 #include "engine/commit.hpp"

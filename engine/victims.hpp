@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_id.hpp"
 
 namespace muster::engine {
 

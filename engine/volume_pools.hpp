@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/storage.hpp"
-#include "cluster/volume_demand.hpp"
+#include "cluster/records/storage.hpp"
+#include "cluster/records/volume_demand.hpp"
 
 namespace muster::engine {
 

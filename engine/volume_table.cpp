@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 
 namespace muster::engine {
 

@@ -21,10 +21,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/shared_values.hpp"
-#include "cluster/storage.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/shared_values.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/storage.hpp"
 #include "engine/volume_pools.hpp"
 
 namespace muster::cluster {

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/facts.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/options.hpp"

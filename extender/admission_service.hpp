@@ -17,8 +17,8 @@
 #include <optional>
 #include <string>
 
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
 #include "http/host_port.hpp"
 #include "http/server.hpp"
 #include "kube/admission_review.hpp"

@@ -23,7 +23,7 @@
 #include <semaphore>
 #include <string>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/caller_access.hpp"
 #include "extender/embedded/embedded_cluster.hpp"

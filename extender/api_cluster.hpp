@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
 #include "extender/admission_service.hpp"

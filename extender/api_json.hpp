@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/json_text.hpp"
 #include "topology/node_topology.hpp"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 
 namespace muster::extender {
 

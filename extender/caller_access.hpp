@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/extender_settings.hpp"
 #include "http/message.hpp"
 #include "kube/access_review.hpp"

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "extender/admission_service.hpp"
 #include "kube/client_config.hpp"
 

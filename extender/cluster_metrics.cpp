@@ -9,7 +9,7 @@
 #include <chrono>
 #include <utility>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 
 namespace muster::extender {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "extender/doctor_values.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/json_view.hpp"

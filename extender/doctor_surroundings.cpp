@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "config/amounts.hpp"
 #include "config/yaml_json.hpp"
 #include "config/yaml_parser.hpp"

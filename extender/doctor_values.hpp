@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::extender {
 

@@ -16,8 +16,8 @@
 #include <thread>
 #include <unordered_map>
 
-#include "cluster/mutex.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/ports.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/log.hpp"

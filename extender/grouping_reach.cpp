@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "cluster/grouping_paths.hpp"
+#include "cluster/records/grouping_paths.hpp"
 #include "config/grouping_text.hpp"
 #include "kube/grouping_book.hpp"
 

@@ -31,7 +31,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/bind_tickets.hpp"
 #include "extender/metrics.hpp"

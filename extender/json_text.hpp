@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "kube/json_writer.hpp"
 
 namespace muster::extender {

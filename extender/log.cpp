@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "cluster/utf8.hpp"
+#include "cluster/base/utf8.hpp"
 
 namespace muster::extender {
 namespace {

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 
 namespace muster::extender {
 namespace {

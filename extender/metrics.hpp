@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/scheduler.hpp"
 #include "http/server.hpp"

@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/caller_access.hpp"
 #include "extender/log.hpp"

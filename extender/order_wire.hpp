@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/orders.hpp"
 #include "kube/access_review.hpp"
 

@@ -1,7 +1,7 @@
 // What a policy file says about the two servers, as the options of http::Server. Pure functions.
 #pragma once
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/extender_settings.hpp"
 #include "http/server.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "config/file.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/api.hpp"

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "config/policy_file.hpp"
 #include "extender/cluster_access.hpp"
 #include "extender/log.hpp"

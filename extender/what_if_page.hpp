@@ -13,7 +13,7 @@
 #include <functional>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/caller_access.hpp"
 #include "http/message.hpp"

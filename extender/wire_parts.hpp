@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "extender/wire_scanner.hpp"
 #include "extender/wire_values.hpp"
 #include "kube/json_view.hpp"

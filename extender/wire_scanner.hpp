@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json.hpp"
 #include "kube/kept_object.hpp"
 

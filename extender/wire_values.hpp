@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 
 namespace muster::extender {
 

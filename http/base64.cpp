@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::http {
 namespace {

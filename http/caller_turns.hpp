@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 
 namespace muster::http {
 

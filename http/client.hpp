@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::http {
 

@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "http/proxy.hpp"
 
 struct ssl_ctx_st;

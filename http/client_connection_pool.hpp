@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/client_connection.hpp"
 
 namespace muster::http {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX
 struct ssl_st;      // OpenSSL's SSL

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::http {
 namespace {

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/server_connection.hpp"
 
 namespace muster::http {

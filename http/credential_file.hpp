@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::http {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "http/client_connection.hpp"
 
 namespace muster::http {

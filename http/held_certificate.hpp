@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 
 namespace muster::http {
 

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "http/kept_bytes.hpp"
 
 namespace muster::http {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::http {
 

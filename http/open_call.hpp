@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/connection_table.hpp"
 
 namespace muster::http {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "cluster/split.hpp"
+#include "cluster/base/split.hpp"
 #include "http/base64.hpp"
 #include "http/url.hpp"
 

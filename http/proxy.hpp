@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::http {
 

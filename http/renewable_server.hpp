@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "http/server.hpp"
 
 namespace muster::http {

@@ -29,7 +29,7 @@
 #include <memory>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "http/message.hpp"
 #include "http/server_options.hpp"
 

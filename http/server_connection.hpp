@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/head.hpp"
 #include "http/memory_ledger.hpp"
 #include "http/message.hpp"

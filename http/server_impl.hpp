@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/check.hpp"
-#include "cluster/mutex.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/connection_table.hpp"
 #include "http/idle_trim.hpp"
 #include "http/listener.hpp"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "http/tls_options.hpp"
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX and SSL

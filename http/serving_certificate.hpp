@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "http/held_certificate.hpp"
 
 namespace muster::http {

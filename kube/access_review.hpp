@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/step_thread.hpp"
 

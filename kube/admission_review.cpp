@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "http/base64.hpp"
 #include "kube/json.hpp"
 #include "kube/json_writer.hpp"

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

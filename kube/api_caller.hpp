@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::kube {
 

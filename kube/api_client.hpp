@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/client_config.hpp"
 #include "kube/credentials.hpp"

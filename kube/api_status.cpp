@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 

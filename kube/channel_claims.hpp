@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/news.hpp"
 
 namespace muster::kube {

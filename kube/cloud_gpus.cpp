@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "cluster/quantity.hpp"
+#include "cluster/base/quantity.hpp"
 
 namespace muster::kube {
 

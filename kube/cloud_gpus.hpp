@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "cluster/selector.hpp"
+#include "cluster/records/selector.hpp"
 
 namespace muster::kube {
 

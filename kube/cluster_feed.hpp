@@ -36,9 +36,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/fair_mutex.hpp"
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/fair_mutex.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/declared_gangs.hpp"
 #include "kube/discovery.hpp"

@@ -17,8 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::kube {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "http/client_tls.hpp"
 #include "kube/client_config.hpp"
 

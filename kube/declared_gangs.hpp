@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "engine/facts.hpp"
 #include "kube/grouping.hpp"
 #include "kube/shared_list.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "cluster/pod_group.hpp"
-#include "cluster/run_times.hpp"
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/pod_group.hpp"
+#include "cluster/records/run_times.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "kube/label_names.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/run_times.hpp"

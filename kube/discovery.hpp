@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/optional_kinds.hpp"
 #include "kube/pod_group_flavours.hpp"

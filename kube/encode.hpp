@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/json_writer.hpp"
 
 namespace muster::kube {

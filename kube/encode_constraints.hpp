@@ -2,7 +2,7 @@
 // only.
 #pragma once
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/json_writer.hpp"
 
 namespace muster::kube {

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 #include "kube/json_writer.hpp"

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/check.hpp"
-#include "cluster/hami_devices.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 #include "kube/encode_constraints.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/client_config.hpp"
 
 namespace muster::kube {

@@ -30,9 +30,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/pod.hpp"
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/facts.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/pod_writer.hpp"

@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/gang_record.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/gang_record.hpp"
 #include "engine/actions.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/pod_group_flavours.hpp"

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
-#include "cluster/pod_group.hpp"
+#include "cluster/records/grouping_rule.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "kube/grouping_values.hpp"
 #include "kube/shared_list.hpp"
 

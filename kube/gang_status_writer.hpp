@@ -29,9 +29,9 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/ids.hpp"
-#include "cluster/mutex.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/actions.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/fair_line.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/owned_gang_name.hpp"
+#include "cluster/records/owned_gang_name.hpp"
 #include "kube/decode.hpp"
 #include "kube/gang_size.hpp"
 #include "kube/grouping_values.hpp"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/pod_group.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/grouping_rule.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "kube/json.hpp"
 #include "kube/owner_chain.hpp"
 #include "kube/shared_list.hpp"

@@ -35,8 +35,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/records/grouping_rule.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/grouping.hpp"
 #include "kube/owner_table.hpp"
 

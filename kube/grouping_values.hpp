@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/grouping_rule.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "kube/json_view.hpp"
 #include "kube/owner_chain.hpp"
 

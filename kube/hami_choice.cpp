@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/split.hpp"
+#include "cluster/base/split.hpp"
 #include "kube/json_writer.hpp"
 
 namespace muster::kube {

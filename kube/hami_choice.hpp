@@ -1,5 +1,5 @@
 // ReadHamiChoice: which devices a pod lets be its own by HAMi's annotations, and how they are
-// chosen (cluster/gpu_choice.hpp):
+// chosen (cluster/amounts/gpu_choice.hpp):
 //
 //   nvidia.com/use-gputype, nouse-gputype   "A100,H100": parts of the model's name
 //   nvidia.com/use-gpuuuid, nouse-gpuuuid   "GPU-1,GPU-2"
@@ -14,7 +14,7 @@
 
 #include <string>
 
-#include "cluster/gpu_choice.hpp"
+#include "cluster/amounts/gpu_choice.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

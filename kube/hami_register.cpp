@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "cluster/split.hpp"
+#include "cluster/base/split.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/node_devices.hpp"

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json_scanner.hpp"
 
 namespace muster::kube {

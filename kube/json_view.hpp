@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json.hpp"
 
 namespace muster::kube {

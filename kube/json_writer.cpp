@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "cluster/utf8.hpp"
+#include "cluster/base/utf8.hpp"
 
 namespace muster::kube {
 

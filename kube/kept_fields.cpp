@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "kube/hami_choice.hpp"
 #include "kube/koordinator_gang.hpp"
 #include "kube/label_names.hpp"

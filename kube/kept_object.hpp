@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_sieve.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/owned_gang_name.hpp"
+#include "cluster/records/owned_gang_name.hpp"
 #include "kube/json.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/run_times.hpp"

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/client_config.hpp"
 #include "kube/exec_plugin.hpp"
 

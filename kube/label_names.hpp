@@ -1,11 +1,11 @@
 // Labels and annotations that are read and written here, by name. Constants.
 #pragma once
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 
 namespace muster::kube {
 
-// Labels and annotations that are Muster's own (see also cluster/pod.hpp).
+// Labels and annotations that are Muster's own (see also cluster/records/pod.hpp).
 inline constexpr const char* kRoleLabel = "muster.dev/role";
 // KAI's, on a pod or on one of its PodGroups: the name of the PriorityClass of the gang.
 inline constexpr const char* kKaiPriorityLabel = "priorityClassName";

@@ -31,10 +31,10 @@
 #include <random>
 #include <string>
 
-#include "cluster/ids.hpp"
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/lease_record.hpp"
 #include "kube/step_thread.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::kube {

@@ -22,9 +22,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/actions.hpp"
 #include "engine/facts.hpp"
 #include "kube/admission_review.hpp"

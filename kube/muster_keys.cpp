@@ -2,12 +2,12 @@
 
 #include <array>
 
-#include "cluster/gang_record.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/pod_group.hpp"
-#include "cluster/provisioning_request.hpp"
-#include "cluster/run_times.hpp"
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/gang_record.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/pod_group.hpp"
+#include "cluster/records/provisioning_request.hpp"
+#include "cluster/records/run_times.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "kube/admission_review.hpp"
 #include "kube/decode.hpp"
 #include "kube/pod_requests.hpp"

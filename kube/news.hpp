@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/facts.hpp"
 
 namespace muster::kube {

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/hami_devices.hpp"
-#include "cluster/quantity.hpp"
+#include "cluster/base/quantity.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"

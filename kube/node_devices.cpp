@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
-#include "cluster/quantity.hpp"
-#include "cluster/split.hpp"
+#include "cluster/base/quantity.hpp"
+#include "cluster/base/split.hpp"
 #include "kube/cloud_gpus.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/result.hpp"
-#include "cluster/selector.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/selector.hpp"
 #include "topology/machine.hpp"
 
 namespace muster::kube {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 #include "kube/news.hpp"
 #include "kube/numa_policies.hpp"
 #include "kube/slice_links.hpp"

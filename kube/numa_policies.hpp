@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 #include "kube/news.hpp"
 
 namespace muster::kube {

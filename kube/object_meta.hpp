@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
 #include "kube/decode.hpp"
 #include "kube/json_view.hpp"
 

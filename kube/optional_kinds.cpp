@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/kept_fields.hpp"

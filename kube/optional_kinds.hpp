@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/decode.hpp"
 #include "kube/news.hpp"
 

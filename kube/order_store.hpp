@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/orders.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/config_map.hpp"

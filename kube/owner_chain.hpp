@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "kube/json.hpp"
 
 namespace muster::kube {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cluster/grouping_paths.hpp"
+#include "cluster/records/grouping_paths.hpp"
 #include "kube/dialect_fields.hpp"
 #include "kube/dialect_keys.hpp"
 #include "kube/grouping.hpp"

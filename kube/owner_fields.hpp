@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "kube/json_sieve.hpp"
 #include "kube/owner_chain.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/owner_terms.hpp"
 
 namespace muster::kube {

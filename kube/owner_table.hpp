@@ -30,9 +30,9 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "kube/fair_line.hpp"
 #include "kube/owner_answer.hpp"
 #include "kube/owner_chain.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/grouping_paths.hpp"
+#include "cluster/records/grouping_paths.hpp"
 #include "kube/dialect_fields.hpp"
 #include "kube/dialect_keys.hpp"
 #include "kube/json_view.hpp"

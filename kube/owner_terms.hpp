@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/grouping_rule.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "kube/gang_size.hpp"
 #include "kube/grouping_values.hpp"
 #include "kube/owner_chain.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/pod_rules.hpp"
-#include "cluster/selector.hpp"
+#include "cluster/records/pod_rules.hpp"
+#include "cluster/records/selector.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

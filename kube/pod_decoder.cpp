@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/dialect_keys.hpp"
 #include "kube/gang_record.hpp"

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/pod_group.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "engine/facts.hpp"
 
 namespace muster::kube {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/quantity.hpp"
+#include "cluster/base/quantity.hpp"
 
 namespace muster::kube {
 

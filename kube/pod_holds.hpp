@@ -15,7 +15,7 @@
 
 #include <memory>
 
-#include "cluster/resources.hpp"
+#include "cluster/amounts/resources.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

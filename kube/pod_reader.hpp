@@ -1,7 +1,7 @@
 // ReadPod: the body of a pod, shared by pods and pod templates. For the decoders of kube/ only.
 #pragma once
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/decode.hpp"
 #include "kube/json_view.hpp"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/pod.hpp"
-#include "cluster/quantity.hpp"
+#include "cluster/base/quantity.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/hami_choice.hpp"
 #include "kube/resource_names.hpp"
 #include "kube/unplanned_devices.hpp"

@@ -23,9 +23,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/container_gpus.hpp"
-#include "cluster/resources.hpp"
-#include "cluster/result.hpp"
+#include "cluster/amounts/container_gpus.hpp"
+#include "cluster/amounts/resources.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json_view.hpp"
 #include "kube/resource_names.hpp"
 

@@ -13,7 +13,7 @@
 //   runs          phase Running or Succeeded, and each container runs or has succeeded.
 #pragma once
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

@@ -29,7 +29,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "engine/ports.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/fair_line.hpp"

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "cluster/hami_devices.hpp"
-#include "cluster/provisioning_request.hpp"
+#include "cluster/records/hami_devices.hpp"
+#include "cluster/records/provisioning_request.hpp"
 #include "kube/encode.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/http_status.hpp"

@@ -13,7 +13,7 @@
 #include <string>
 #include <variant>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/actions.hpp"
 #include "kube/api_caller.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/pod_group.hpp"
+#include "cluster/records/pod_group.hpp"
 
 namespace muster::kube {
 

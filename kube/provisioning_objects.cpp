@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "cluster/provisioning_request.hpp"
+#include "cluster/records/provisioning_request.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"

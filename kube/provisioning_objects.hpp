@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/node_ask.hpp"
 
 namespace muster::kube {

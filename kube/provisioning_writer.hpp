@@ -24,8 +24,8 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/node_ask.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/fair_line.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cluster/pod_group.hpp"
+#include "cluster/records/pod_group.hpp"
 
 namespace muster::kube {
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <optional>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::kube {

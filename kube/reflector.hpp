@@ -35,8 +35,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/page_limit.hpp"
 #include "kube/resource.hpp"

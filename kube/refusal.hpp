@@ -1,7 +1,7 @@
 // What an API server's refusal comes to: its Status object as an Error. Pure.
 #pragma once
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::kube {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json_sieve.hpp"
 #include "kube/kept_object.hpp"
 #include "kube/news.hpp"

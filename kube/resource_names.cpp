@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cluster/nearest_word.hpp"
+#include "cluster/base/nearest_word.hpp"
 #include "kube/unplanned_devices.hpp"
 
 namespace muster::kube {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/quantity.hpp"
+#include "cluster/base/quantity.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/run_times.hpp"
+#include "cluster/records/run_times.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "topology/node_match.hpp"
 
 namespace muster::kube {

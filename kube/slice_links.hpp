@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 #include "kube/news.hpp"
 
 namespace muster::kube {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <thread>
 
-#include "cluster/mutex.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::kube {
 

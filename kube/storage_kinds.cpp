@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/check.hpp"
-#include "cluster/quantity.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/base/quantity.hpp"
 #include "kube/json_view.hpp"
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"

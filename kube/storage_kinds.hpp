@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "cluster/result.hpp"
-#include "cluster/storage.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/storage.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/resource.hpp"

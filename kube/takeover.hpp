@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "cluster/ids.hpp"
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/step_thread.hpp"
 

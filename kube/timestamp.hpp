@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::kube {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

@@ -8,7 +8,7 @@
 // the engine to say.
 #pragma once
 
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "queues/usage_record.hpp"
 
 namespace muster::kube {

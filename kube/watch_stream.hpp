@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/json_sieve.hpp"
 #include "kube/kept_object.hpp"
 

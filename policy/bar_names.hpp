@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/selector.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/selector.hpp"
 
 namespace muster::policy {
 

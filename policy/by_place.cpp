@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/node_gain.hpp"
 
 namespace muster::policy {

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/device_amount.hpp"
-#include "cluster/node.hpp"
+#include "cluster/amounts/device_amount.hpp"
+#include "cluster/records/node.hpp"
 #include "topology/machine_profile.hpp"
 #include "topology/node_topology.hpp"
 #include "topology/numa_sets.hpp"

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node.hpp"
-#include "cluster/resources.hpp"
+#include "cluster/amounts/resources.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/records/node.hpp"
 #include "policy/eligibility.hpp"
 #include "policy/gang_rails.hpp"
 #include "policy/options.hpp"

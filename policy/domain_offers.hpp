@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/fragmentation.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"

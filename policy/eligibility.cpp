@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/allocation.hpp"
+#include "cluster/holdings/allocation.hpp"
 
 namespace muster::policy {
 

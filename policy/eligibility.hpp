@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/pod.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/records/pod.hpp"
 #include "policy/bar_names.hpp"
 #include "policy/device_links.hpp"
 #include "policy/name_ranks.hpp"

@@ -1,5 +1,5 @@
 // FabricWish: a gang that wants to be within one domain of a level of the fabric, or would rather
-// be. FabricWishes: who wishes so, by annotations (cluster/topology_terms.hpp).
+// be. FabricWishes: who wishes so, by annotations (cluster/records/topology_terms.hpp).
 //
 // 1. Required: no member is placed outside of one domain of that level.
 // 2. Preferred: domains of that level are tried first, then of each level above it; with a required
@@ -35,7 +35,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "policy/gang_request.hpp"
 
 namespace muster::policy {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::policy {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "policy/followed_sums.hpp"
 #include "topology/fabric.hpp"
 

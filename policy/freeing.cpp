@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/wish_within.hpp"
 
 namespace muster::policy {

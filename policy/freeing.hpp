@@ -19,7 +19,7 @@
 #include <memory>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 #include "policy/preemption.hpp"

@@ -20,8 +20,8 @@
 #include <tuple>
 #include <vector>
 
-#include "cluster/device_amount.hpp"
-#include "cluster/ids.hpp"
+#include "cluster/amounts/device_amount.hpp"
+#include "cluster/base/ids.hpp"
 #include "policy/device_links.hpp"
 
 namespace muster::policy {

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/node_set.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/pod_group.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::policy {

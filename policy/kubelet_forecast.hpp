@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
 #include "topology/machine_profile.hpp"
 #include "topology/pick_table.hpp"
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 
 namespace muster::policy {
 

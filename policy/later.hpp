@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::policy {

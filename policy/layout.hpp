@@ -19,8 +19,8 @@
 #include <memory>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/node_set.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/holdings/node_set.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::policy {

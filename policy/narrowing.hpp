@@ -17,7 +17,7 @@
 #include <map>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "policy/layout.hpp"
 #include "topology/fabric.hpp"
 

@@ -16,7 +16,7 @@
 #include <map>
 #include <vector>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::policy {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cluster/allocation.hpp"
+#include "cluster/holdings/allocation.hpp"
 #include "policy/shortage.hpp"
 
 namespace muster::policy {

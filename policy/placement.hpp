@@ -29,10 +29,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/snapshot.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/holdings/transaction.hpp"
+#include "cluster/records/pod.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/node_filter.hpp"
 #include "policy/options.hpp"

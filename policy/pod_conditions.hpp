@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/pod_field.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/pod_field.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/volume_conditions.hpp"
 

@@ -7,7 +7,7 @@
 #include <compare>
 #include <memory>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 
 namespace muster::policy {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/by_place.hpp"
 #include "policy/pod_conditions.hpp"
 #include "policy/put_back.hpp"

@@ -22,8 +22,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/holdings/allocation.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 #include "policy/victim_sets.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 
 namespace muster::policy {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::policy {

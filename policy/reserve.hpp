@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "cluster/node_set.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "policy/node_filter.hpp"
 #include "topology/fabric.hpp"
 

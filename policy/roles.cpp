@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "policy/pod_shape.hpp"
 
 namespace muster::policy {

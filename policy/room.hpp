@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/roles.hpp"
 #include "policy/search.hpp"

@@ -6,8 +6,8 @@
 #include <compare>
 #include <cstdint>
 
-#include "cluster/pod.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/records/pod.hpp"
 #include "policy/eligibility.hpp"
 #include "policy/options.hpp"
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::policy {
 

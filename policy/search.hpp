@@ -22,10 +22,10 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/node_set.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/snapshot.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
+#include "cluster/holdings/transaction.hpp"
+#include "cluster/records/pod.hpp"
 #include "policy/devices.hpp"
 #include "policy/eligibility.hpp"
 #include "policy/gang_request.hpp"

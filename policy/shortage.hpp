@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 
 namespace muster::policy {
 

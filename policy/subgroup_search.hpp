@@ -24,7 +24,7 @@
 #include <set>
 #include <vector>
 
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/place_answer.hpp"
 

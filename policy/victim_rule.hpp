@@ -12,8 +12,8 @@
 #include <string>
 #include <tuple>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/gang_id.hpp"
 
 namespace muster::policy {
 

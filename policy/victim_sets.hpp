@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node_set.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "policy/victim_rule.hpp"
 
 namespace muster::policy {

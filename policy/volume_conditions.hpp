@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/pod_field.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/pod_field.hpp"
+#include "cluster/holdings/transaction.hpp"
 
 namespace muster::policy {
 

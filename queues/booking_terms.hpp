@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::queues {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "cluster/nearest_word.hpp"
+#include "cluster/base/nearest_word.hpp"
 
 namespace muster::queues {
 

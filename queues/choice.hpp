@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "cluster/selector.hpp"
+#include "cluster/records/selector.hpp"
 #include "queues/tree.hpp"
 
 namespace muster::queues {

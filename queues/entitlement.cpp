@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::queues {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/selector.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/selector.hpp"
 #include "queues/booking_terms.hpp"
 #include "queues/resource.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::queues {
 

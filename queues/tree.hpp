@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/selector.hpp"
-#include "cluster/usage.hpp"
+#include "cluster/holdings/usage.hpp"
+#include "cluster/records/selector.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::queues {

@@ -16,8 +16,8 @@
 #include <tuple>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
-#include "cluster/usage.hpp"
+#include "cluster/holdings/usage.hpp"
+#include "cluster/records/gang_id.hpp"
 
 namespace muster::queues {
 

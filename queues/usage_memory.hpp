@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "queues/tree.hpp"
 #include "queues/usage_record.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "queues/resource.hpp"
 #include "queues/tree.hpp"
 #include "queues/wide.hpp"

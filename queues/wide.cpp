@@ -1,6 +1,6 @@
 #include "queues/wide.hpp"
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::queues {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 
 namespace muster::sim {
 

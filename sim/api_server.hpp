@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/actions.hpp"
 #include "sim/decision_log.hpp"
 #include "sim/event_loop.hpp"

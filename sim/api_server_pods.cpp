@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "sim/api_server_impl.hpp"
 #include "sim/resize.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/random.hpp"
 #include "sim/records.hpp"

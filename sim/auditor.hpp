@@ -32,7 +32,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "sim/api_server.hpp"
 #include "sim/muster_link.hpp"
 

@@ -27,8 +27,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/node.hpp"
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/scheduler_cache.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "sim/direct_extender.hpp"
 #include "sim/hami_scheduler.hpp"
 #include "sim/random.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/ids.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::sim {
 

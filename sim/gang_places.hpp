@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "policy/device_links.hpp"
 #include "policy/placement.hpp"
 #include "topology/fabric.hpp"

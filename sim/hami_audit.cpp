@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 
 namespace muster::sim {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/node.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/records/node.hpp"
 #include "sim/records.hpp"
 
 namespace muster::sim {

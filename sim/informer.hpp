@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/watch.hpp"

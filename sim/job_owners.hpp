@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
-#include "cluster/selector.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/selector.hpp"
 #include "queues/queue_spec.hpp"
 #include "sim/csv.hpp"
 #include "sim/trace_job.hpp"

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/extender_port.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "sim/hami_plugin.hpp"
 #include "sim/informer.hpp"
 #include "sim/random.hpp"

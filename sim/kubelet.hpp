@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
 

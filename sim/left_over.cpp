@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "cluster/cluster_state.hpp"
-#include "cluster/selector.hpp"
+#include "cluster/holdings/cluster_state.hpp"
+#include "cluster/records/selector.hpp"
 
 namespace muster::sim {
 

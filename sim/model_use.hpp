@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/node.hpp"
 
 namespace muster::sim {
 

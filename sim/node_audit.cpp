@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node_ledger.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/holdings/node_ledger.hpp"
 #include "sim/hami_audit.hpp"
 #include "sim/scheduler_cache.hpp"
 

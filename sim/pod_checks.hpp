@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
 
 namespace muster::sim {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "queues/tree.hpp"
 #include "sim/replay_statistics.hpp"
 

@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/hami_devices.hpp"
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/pod_group.hpp"
-#include "cluster/provisioning_request.hpp"
-#include "cluster/storage.hpp"
+#include "cluster/records/hami_devices.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/pod_group.hpp"
+#include "cluster/records/provisioning_request.hpp"
+#include "cluster/records/storage.hpp"
 #include "engine/node_ask.hpp"
 
 namespace muster::sim {

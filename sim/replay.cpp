@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "sim/queue_shares.hpp"
 #include "sim/replay_recorder.hpp"
 #include "sim/still_waiting.hpp"

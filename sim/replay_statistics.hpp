@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 namespace muster::sim {
 

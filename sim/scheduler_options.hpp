@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "sim/informer.hpp"
 #include "sim/scheduler_cache.hpp"
 

@@ -17,7 +17,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "sim/records.hpp"
 
 namespace muster::sim {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
+#include "cluster/base/ids.hpp"
 #include "engine/gang_view.hpp"
 
 namespace muster::sim {

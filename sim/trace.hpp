@@ -21,8 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/node.hpp"
 #include "sim/trace_job.hpp"
 #include "topology/fabric_options.hpp"
 

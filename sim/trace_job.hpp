@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/topology_terms.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "sim/records.hpp"
 
 namespace muster::sim {

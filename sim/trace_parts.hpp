@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "sim/records.hpp"
 #include "sim/trace_job.hpp"
 

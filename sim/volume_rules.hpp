@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/pod.hpp"
-#include "cluster/storage.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/storage.hpp"
 #include "sim/records.hpp"
 #include "sim/watch.hpp"
 

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 #include "sim/records.hpp"
 
 namespace muster::sim {

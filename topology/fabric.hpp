@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/ids.hpp"
-#include "cluster/node_set.hpp"
-#include "cluster/snapshot.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/snapshot.hpp"
 #include "topology/fabric_columns.hpp"
 #include "topology/fabric_options.hpp"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/topology_terms.hpp"
 
 namespace muster::topology {
 

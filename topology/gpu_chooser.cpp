@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::topology {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 #include "topology/gpu_chooser.hpp"
 #include "topology/machine.hpp"
 

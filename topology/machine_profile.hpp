@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "topology/machine.hpp"
 
 namespace muster::topology {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 #include "topology/machine.hpp"
 
 namespace muster::topology {

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/node.hpp"
 #include "topology/gpu_chooser.hpp"
 #include "topology/kubelet_pick.hpp"
 #include "topology/machine.hpp"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/client.hpp"
 
 namespace muster::extender {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/pod.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/pod.hpp"
 #include "engine/extender_api.hpp"
 #include "extender/wire.hpp"
 #include "sim/extender_port.hpp"

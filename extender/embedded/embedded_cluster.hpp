@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
 #include "extender/embedded/fact_reader.hpp"

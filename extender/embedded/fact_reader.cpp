@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "extender/embedded/priority_classes.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "extender/embedded/bind_callers.hpp"
 #include "extender/embedded/wire_port.hpp"
 #include "extender/handlers.hpp"

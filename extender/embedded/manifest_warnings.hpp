@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/pod_group.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "config/manifest.hpp"
 
 namespace muster::extender {

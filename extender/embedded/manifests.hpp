@@ -16,9 +16,9 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/pod_group.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod_group.hpp"
 #include "extender/embedded/priority_classes.hpp"
 #include "sim/api_server.hpp"
 #include "sim/records.hpp"

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/node.hpp"
 
 namespace muster::extender {
 

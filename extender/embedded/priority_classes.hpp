@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/priority_class.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/records/priority_class.hpp"
 #include "config/manifest.hpp"
 #include "sim/api_server.hpp"
 #include "sim/records.hpp"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "extender/metrics.hpp"
 #include "sim/extender_port.hpp"
 

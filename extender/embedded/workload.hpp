@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
-#include "cluster/units.hpp"
+#include "cluster/base/result.hpp"
+#include "cluster/base/units.hpp"
 #include "engine/facts.hpp"
 #include "kube/grouping_book.hpp"
 

@@ -1,4 +1,4 @@
-#include "cluster/allocation.hpp"
+#include "cluster/holdings/allocation.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

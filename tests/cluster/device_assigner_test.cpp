@@ -1,12 +1,12 @@
 // Which devices a bound pod is assumed to have is the DeviceAssigner's word, and the ledger's
 // books.
-#include "cluster/device_assigner.hpp"
+#include "cluster/holdings/device_assigner.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>
 #include <utility>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -1,8 +1,8 @@
-// The five rules of facts (cluster/cluster_state.hpp), and records that come in any order.
+// The five rules of facts (cluster/holdings/cluster_state.hpp), and records that come in any order.
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/check.hpp"
-#include "cluster/quantity.hpp"
+#include "cluster/base/check.hpp"
+#include "cluster/base/quantity.hpp"
 
 namespace {
 

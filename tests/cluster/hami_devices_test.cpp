@@ -1,5 +1,5 @@
 // What HAMi's device plugin receives, judged by a model of its Allocate.
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

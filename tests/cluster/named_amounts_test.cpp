@@ -1,11 +1,11 @@
-#include "cluster/named_amounts.hpp"
+#include "cluster/amounts/named_amounts.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/cluster_state.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -1,4 +1,4 @@
-#include "cluster/owned_gang_name.hpp"
+#include "cluster/records/owned_gang_name.hpp"
 
 #include <catch2/catch.hpp>
 

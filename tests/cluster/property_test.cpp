@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -1,4 +1,4 @@
-#include "cluster/quantity.hpp"
+#include "cluster/base/quantity.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -1,4 +1,4 @@
-#include "cluster/selector.hpp"
+#include "cluster/records/selector.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,12 +1,12 @@
-#include "cluster/snapshot.hpp"
+#include "cluster/holdings/snapshot.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
-#include "cluster/node_set.hpp"
+#include "cluster/holdings/cluster_state.hpp"
+#include "cluster/holdings/node_set.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

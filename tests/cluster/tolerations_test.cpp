@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "cluster/selector.hpp"
+#include "cluster/records/selector.hpp"
 
 namespace muster::cluster {
 namespace {

@@ -1,4 +1,4 @@
-#include "cluster/tombstones.hpp"
+#include "cluster/holdings/tombstones.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

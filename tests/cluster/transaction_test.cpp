@@ -1,4 +1,4 @@
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/transaction.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -1,4 +1,4 @@
-#include "cluster/units.hpp"
+#include "cluster/base/units.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>
@@ -6,10 +6,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "cluster/ids.hpp"
-#include "cluster/mutex.hpp"
-#include "cluster/resources.hpp"
-#include "cluster/result.hpp"
+#include "cluster/amounts/resources.hpp"
+#include "cluster/base/ids.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::cluster {
 namespace {

@@ -1,10 +1,10 @@
-#include "cluster/usage.hpp"
+#include "cluster/holdings/usage.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "cluster/cluster_state.hpp"
-#include "cluster/node_set.hpp"
-#include "cluster/transaction.hpp"
+#include "cluster/holdings/cluster_state.hpp"
+#include "cluster/holdings/node_set.hpp"
+#include "cluster/holdings/transaction.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "config/field_file.hpp"
 #include "config/grouping_file.hpp"
 #include "config/grouping_text.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "config/manifest.hpp"
 #include "config/node_pool.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "config/policy_file.hpp"
 #include "tests/config/team_table.hpp"
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/engine/fabric_options.hpp"
 #include "tests/engine/harness.hpp"
 

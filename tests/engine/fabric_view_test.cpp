@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "tests/support/builders.hpp"
 #include "tests/support/fabrics.hpp"
 

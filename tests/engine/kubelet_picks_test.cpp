@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "cluster/hami_devices.hpp"
+#include "cluster/records/hami_devices.hpp"
 #include "tests/engine/harness.hpp"
 #include "tests/support/machines.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/base64.hpp"
 #include "http/client.hpp"
 #include "http/serving_certificate.hpp"

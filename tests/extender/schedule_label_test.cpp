@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "kube/timestamp.hpp"
 #include "service_test_support.hpp"
 #include "tests/kube/api_server_support.hpp"

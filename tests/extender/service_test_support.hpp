@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "extender/log.hpp"
 #include "extender/service.hpp"
 #include "http/client.hpp"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"

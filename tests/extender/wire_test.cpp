@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "extender/embedded/caller_wire.hpp"
 
 namespace muster::extender {

@@ -123,8 +123,8 @@ std::string CheckForeign(std::string_view path, std::string_view name) {
     return shown + " is a library that nobody has allowed";
   if (pure && Has(kImpure, name))
     return shown + ": this folder does no I/O, starts no threads, reads no clock";
-  if (Has(kLocks, name) && path != "cluster/mutex.hpp")
-    return shown + ": locks come from cluster/mutex.hpp";
+  if (Has(kLocks, name) && path != "cluster/base/mutex.hpp")
+    return shown + ": locks come from cluster/base/mutex.hpp";
   return "";
 }
 

@@ -136,10 +136,10 @@ TEST_CASE("the pure folders cannot reach the outside world", "[house][include]")
 
 TEST_CASE("locks come from one place", "[house][include]") {
   IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
-      {"cluster/mutex.hpp", "#include <mutex>", ""},
-      {"engine/x.cpp", "#include <mutex>", "cluster/mutex.hpp"},
-      {"extender/x.hpp", "#include <condition_variable>", "cluster/mutex.hpp"},
-      {"tests/extender/x.cpp", "#include <shared_mutex>", "cluster/mutex.hpp"},
+      {"cluster/base/mutex.hpp", "#include <mutex>", ""},
+      {"engine/x.cpp", "#include <mutex>", "cluster/base/mutex.hpp"},
+      {"extender/x.hpp", "#include <condition_variable>", "cluster/base/mutex.hpp"},
+      {"tests/extender/x.cpp", "#include <shared_mutex>", "cluster/base/mutex.hpp"},
   })));
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 
 namespace muster::house {
 
@@ -42,7 +42,7 @@ SourceTree MakeTree(std::vector<SourceFile> files);
 // Reads everything below `root` except build/ and hidden folders other than .ci/.
 cluster::Result<SourceTree> ReadTree(const std::filesystem::path& root);
 
-// First folder of a path: "cluster/node.hpp" -> "cluster"; empty for a file at the top.
+// First folder of a path: "cluster/records/node.hpp" -> "cluster"; empty for a file at the top.
 std::string_view RoomOf(std::string_view path);
 
 bool IsHeader(std::string_view path);

@@ -22,7 +22,7 @@ TEST_CASE("a folder that cannot be read is an error, not an empty tree", "[house
 }
 
 TEST_CASE("the room of a path is its first folder", "[house][tree]") {
-  CHECK(RoomOf("cluster/node.hpp") == "cluster");
+  CHECK(RoomOf("cluster/records/node.hpp") == "cluster");
   CHECK(RoomOf("tests/house/rooms.hpp") == "tests");
   CHECK(RoomOf("README.md").empty());
 }

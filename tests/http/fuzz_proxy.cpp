@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "http/proxy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {

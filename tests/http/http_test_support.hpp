@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/server.hpp"
 
 namespace muster::http::testing {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 #include "http_test_support.hpp"

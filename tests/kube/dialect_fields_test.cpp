@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/split.hpp"
+#include "cluster/base/split.hpp"
 #include "config/shipped_files.hpp"
 #include "config/yaml_parser.hpp"
 #include "kube/decode.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/split.hpp"
+#include "cluster/base/split.hpp"
 #include "kube/decode.hpp"
 
 namespace muster::kube {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/mutex.hpp"
-#include "cluster/result.hpp"
+#include "cluster/base/mutex.hpp"
+#include "cluster/base/result.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::kube {

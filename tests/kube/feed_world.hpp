@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "kube/cluster_feed.hpp"
 #include "tests/kube/fake_api.hpp"
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/base/mutex.hpp"
 #include "tests/kube/fake_api.hpp"
 #include "tests/support/builders.hpp"
 

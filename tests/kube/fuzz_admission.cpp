@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/admission_review.hpp"
 #include "kube/json.hpp"
 

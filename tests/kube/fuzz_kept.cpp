@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/order_store.hpp"
 #include "kube/usage_text.hpp"
 #include "queues/usage_memory.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/client_config.hpp"
 #include "kube/kubeconfig.hpp"
 

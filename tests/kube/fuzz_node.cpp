@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 #include "kube/node_devices.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/kept_object.hpp"
 #include "kube/node_parts.hpp"
 #include "kube/resource.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "config/grouping_file.hpp"
 #include "kube/grouping.hpp"
 #include "kube/json.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 

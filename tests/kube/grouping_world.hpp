@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/grouping_rule.hpp"
+#include "cluster/records/grouping_rule.hpp"
 #include "kube/grouping.hpp"
 #include "kube/json.hpp"
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "cluster/node.hpp"
+#include "cluster/records/node.hpp"
 #include "kube/decode.hpp"
 
 namespace muster::kube {

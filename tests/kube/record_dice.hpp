@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/selector.hpp"
+#include "cluster/records/selector.hpp"
 
 namespace muster::kube::testing {
 

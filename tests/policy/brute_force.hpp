@@ -1,7 +1,7 @@
 // MostPods: how many equal pods a cluster has room for, found by trying everything.
 #pragma once
 
-#include "cluster/pod.hpp"
+#include "cluster/records/pod.hpp"
 #include "tests/policy/world.hpp"
 
 namespace muster::testing {

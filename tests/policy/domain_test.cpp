@@ -1,7 +1,7 @@
 // Placement within domains.
 #include <catch2/catch.hpp>
 
-#include "cluster/node_set.hpp"
+#include "cluster/holdings/node_set.hpp"
 #include "policy/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"

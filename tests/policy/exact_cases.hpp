@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster/node.hpp"
-#include "cluster/topology_terms.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/topology_terms.hpp"
 #include "tests/policy/exact_solver.hpp"
 #include "tests/policy/random_world.hpp"
 #include "topology/fabric_options.hpp"

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "policy/eligibility.hpp"
 #include "tests/support/builders.hpp"
 

@@ -2,7 +2,7 @@
 // whole ones. What it takes to bring one along.
 #include <catch2/catch.hpp>
 
-#include "cluster/sharing.hpp"
+#include "cluster/amounts/sharing.hpp"
 #include "tests/policy/world.hpp"
 
 namespace muster::policy {

@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 
 namespace muster::testing {
 

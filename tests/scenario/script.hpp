@@ -49,7 +49,7 @@
 #include <sstream>
 #include <string>
 
-#include "cluster/result.hpp"
+#include "cluster/base/result.hpp"
 #include "engine/facts.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/start_policy.hpp"

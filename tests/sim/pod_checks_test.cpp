@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "policy/pod_conditions.hpp"
 #include "tests/support/builders.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/cluster_state.hpp"
+#include "cluster/holdings/cluster_state.hpp"
 #include "engine/volume_table.hpp"
 #include "policy/pod_conditions.hpp"
 #include "tests/support/builders.hpp"

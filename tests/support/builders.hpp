@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node.hpp"
-#include "cluster/pod.hpp"
-#include "cluster/pod_group.hpp"
+#include "cluster/holdings/allocation.hpp"
+#include "cluster/records/node.hpp"
+#include "cluster/records/pod.hpp"
+#include "cluster/records/pod_group.hpp"
 
 namespace muster::testing {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cluster/check.hpp"
+#include "cluster/base/check.hpp"
 #include "topology/machine.hpp"
 #include "topology/parse_machine.hpp"
 
