@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cluster/base/check.hpp"
-#include "topology/gpu_chooser.hpp"
+#include "topology/links/gpu_chooser.hpp"
 
 namespace muster::bench {
 namespace {

@@ -13,8 +13,8 @@
 #include "extender/cluster_access.hpp"
 #include "kube/api_client.hpp"
 #include "kube/json_writer.hpp"
-#include "topology/machine.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
-#include "topology/device_graph.hpp"
-#include "topology/node_topology.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/device_graph.hpp"
+#include "topology/links/node_topology.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::cli {
 namespace {

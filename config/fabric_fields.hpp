@@ -6,7 +6,7 @@
 
 #include "config/fields.hpp"
 #include "engine/options.hpp"
-#include "topology/fabric_options.hpp"
+#include "topology/fabric/fabric_options.hpp"
 
 namespace muster::config {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "policy/placement.hpp"
-#include "topology/machine_profile.hpp"
+#include "topology/links/machine_profile.hpp"
 
 namespace muster::config {
 

@@ -8,7 +8,7 @@
 #include "config/dns_names.hpp"
 #include "config/field_file.hpp"
 #include "config/file.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::config {
 

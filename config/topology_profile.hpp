@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/base/result.hpp"
-#include "topology/machine_profile.hpp"
+#include "topology/links/machine_profile.hpp"
 
 namespace muster::config {
 

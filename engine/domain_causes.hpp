@@ -10,7 +10,7 @@
 
 #include "cluster/records/topology_terms.hpp"
 #include "policy/domain_offers.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/holdings/node_ledger.hpp"
-#include "topology/fabric_options.hpp"
+#include "topology/fabric/fabric_options.hpp"
 
 namespace muster::engine {
 

@@ -11,7 +11,7 @@
 #include "cluster/holdings/node_set.hpp"
 #include "cluster/holdings/snapshot.hpp"
 #include "cluster/records/pod.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {
 

@@ -11,7 +11,7 @@
 #include "engine/minimum.hpp"
 #include "engine/request.hpp"
 #include "policy/pod_shape.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {
 

@@ -1,7 +1,7 @@
 #include "engine/fabric_view.hpp"
 
 #include "policy/reserve.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {
 

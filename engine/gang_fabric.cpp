@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "policy/device_links.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {
 

@@ -41,7 +41,7 @@ struct Crossing {
   std::string to_domain;
 };
 
-// The ring over the GPUs of a member, see topology/gpu_chooser.hpp.
+// The ring over the GPUs of a member, see topology/links/gpu_chooser.hpp.
 struct MemberRing {
   std::string pod;
   std::string node;

@@ -4,7 +4,7 @@
 
 #include "engine/engine_state.hpp"
 #include "engine/request.hpp"
-#include "topology/fabric_options.hpp"
+#include "topology/fabric/fabric_options.hpp"
 
 namespace muster::engine {
 

@@ -13,7 +13,7 @@
 #include "engine/rank.hpp"
 #include "engine/request.hpp"
 #include "policy/pod_shape.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {
 

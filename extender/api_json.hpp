@@ -12,7 +12,7 @@
 #include "cluster/base/units.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/json_text.hpp"
-#include "topology/node_topology.hpp"
+#include "topology/links/node_topology.hpp"
 
 namespace muster::extender {
 

@@ -9,10 +9,10 @@
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/node_links.hpp"
-#include "topology/kubelet_pick.hpp"
-#include "topology/link.hpp"
-#include "topology/node_topology.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/kubelet_pick.hpp"
+#include "topology/links/link.hpp"
+#include "topology/links/node_topology.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::kube {
 

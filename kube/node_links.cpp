@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "kube/decode.hpp"
-#include "topology/node_match.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/node_match.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::kube {
 

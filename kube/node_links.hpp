@@ -17,7 +17,7 @@
 #include "cluster/base/result.hpp"
 #include "cluster/records/node.hpp"
 #include "cluster/records/selector.hpp"
-#include "topology/machine.hpp"
+#include "topology/links/machine.hpp"
 
 namespace muster::kube {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cluster/base/result.hpp"
-#include "topology/node_match.hpp"
+#include "topology/links/node_match.hpp"
 
 namespace muster::kube {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "topology/node_match.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/node_match.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::policy {
 

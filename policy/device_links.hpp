@@ -18,10 +18,10 @@
 
 #include "cluster/amounts/device_amount.hpp"
 #include "cluster/records/node.hpp"
-#include "topology/machine_profile.hpp"
-#include "topology/node_topology.hpp"
-#include "topology/numa_sets.hpp"
-#include "topology/rails.hpp"
+#include "topology/links/machine_profile.hpp"
+#include "topology/links/node_topology.hpp"
+#include "topology/links/numa_sets.hpp"
+#include "topology/links/rails.hpp"
 
 namespace muster::policy {
 
@@ -44,8 +44,8 @@ class DeviceLinks {
   // In all of these `free` is what is free of each device, in the order of Node::gpus; only those
   // that are free as a whole are chosen from, and named by their place there.
   //
-  // The best `count` (topology/gpu_chooser.hpp) that the kubelet admits (topology/numa_sets.hpp),
-  // rising; empty when there are not so many.
+  // The best `count` (topology/links/gpu_chooser.hpp) that the kubelet admits
+  // (topology/links/numa_sets.hpp), rising; empty when there are not so many.
   std::vector<size_t> Choose(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // Of `those`, which are free, the one that the other free ones miss least; nothing when none is
   // a GPU of the machine.

@@ -9,7 +9,7 @@
 #include "policy/gang_request.hpp"
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "policy/fragmentation.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

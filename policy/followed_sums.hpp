@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cluster/holdings/snapshot.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

@@ -11,7 +11,7 @@
 
 #include "cluster/holdings/snapshot.hpp"
 #include "policy/followed_sums.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

@@ -23,7 +23,7 @@
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 #include "policy/preemption.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

@@ -3,11 +3,11 @@
 //
 // Of the sets with the best ring a member gets the one that most NICs serve which the gang uses on
 // other nodes and not yet on this one; then the one that most other NICs serve which the gang does
-// not use here yet; then as usual (topology/gpu_chooser.hpp). A NIC serves one GPU beside it
-// (topology/rails.hpp). NICs of different nodes are the same when their places in the matrix are,
-// and a NIC is wanted when at least half as many nodes use it as the one that most use, so that a
-// few members that had no choice draw nobody after them. A member that has a whole machine lies
-// beside all of its NICs and says nothing.
+// not use here yet; then as usual (topology/links/gpu_chooser.hpp). A NIC serves one GPU beside it
+// (topology/links/rails.hpp). NICs of different nodes are the same when their places in the matrix
+// are, and a NIC is wanted when at least half as many nodes use it as the one that most use, so
+// that a few members that had no choice draw nobody after them. A member that has a whole machine
+// lies beside all of its NICs and says nothing.
 //
 // For one attempt to place a gang; not thread-safe. The same members on the same nodes, in whatever
 // order, leave it in the same state.

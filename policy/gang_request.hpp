@@ -15,7 +15,7 @@
 #include "cluster/holdings/snapshot.hpp"
 #include "cluster/records/pod.hpp"
 #include "cluster/records/pod_group.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

@@ -1,5 +1,5 @@
 // KubeletForecast: which GPUs a pod will find itself with, where NVIDIA's device plugin hands them
-// out by its own rule and not by the plan (topology/pick_table.hpp).
+// out by its own rule and not by the plan (topology/links/pick_table.hpp).
 //
 // A forecast is made where the links of the node are known, all of its devices are given out whole,
 // its kubelet has no topology manager policy, and one container of the pod asks for GPUs; else
@@ -14,8 +14,8 @@
 #include "cluster/base/ids.hpp"
 #include "cluster/records/node.hpp"
 #include "cluster/records/pod.hpp"
-#include "topology/machine_profile.hpp"
-#include "topology/pick_table.hpp"
+#include "topology/links/machine_profile.hpp"
+#include "topology/links/pick_table.hpp"
 
 namespace muster::policy {
 

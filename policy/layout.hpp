@@ -21,7 +21,7 @@
 
 #include "cluster/base/ids.hpp"
 #include "cluster/holdings/node_set.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

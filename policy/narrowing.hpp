@@ -19,7 +19,7 @@
 
 #include "cluster/base/ids.hpp"
 #include "policy/layout.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "topology/fabric_options.hpp"
-#include "topology/machine_profile.hpp"
+#include "topology/fabric/fabric_options.hpp"
+#include "topology/links/machine_profile.hpp"
 
 namespace muster::policy {
 

@@ -15,7 +15,7 @@
 #include "policy/search.hpp"
 #include "policy/subgroup_search.hpp"
 #include "policy/used_first.hpp"
-#include "topology/node_match.hpp"
+#include "topology/links/node_match.hpp"
 
 namespace muster::policy {
 

@@ -37,7 +37,7 @@
 #include "policy/node_filter.hpp"
 #include "policy/options.hpp"
 #include "policy/place_answer.hpp"
-#include "topology/node_topology.hpp"
+#include "topology/links/node_topology.hpp"
 
 namespace muster::policy {
 

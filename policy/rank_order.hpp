@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cluster/base/ids.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

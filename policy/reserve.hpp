@@ -14,7 +14,7 @@
 #include "cluster/holdings/node_set.hpp"
 #include "cluster/holdings/snapshot.hpp"
 #include "policy/node_filter.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

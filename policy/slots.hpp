@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "policy/followed_sums.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

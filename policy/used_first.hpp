@@ -3,7 +3,7 @@
 #pragma once
 
 #include "policy/fragmentation.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::policy {
 

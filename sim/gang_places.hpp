@@ -10,7 +10,7 @@
 #include "cluster/holdings/cluster_state.hpp"
 #include "policy/device_links.hpp"
 #include "policy/placement.hpp"
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 namespace muster::sim {
 

@@ -24,7 +24,7 @@
 #include "cluster/base/result.hpp"
 #include "cluster/records/node.hpp"
 #include "sim/trace_job.hpp"
-#include "topology/fabric_options.hpp"
+#include "topology/fabric/fabric_options.hpp"
 
 namespace muster::sim {
 

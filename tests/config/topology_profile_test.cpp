@@ -5,8 +5,8 @@
 
 #include "config/file.hpp"
 #include "config/shipped_profiles.hpp"
-#include "topology/node_topology.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/node_topology.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::config {
 namespace {

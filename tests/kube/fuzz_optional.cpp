@@ -11,7 +11,7 @@
 #include "kube/node_parts.hpp"
 #include "kube/resource.hpp"
 #include "kube/storage_kinds.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::kube {
 namespace {

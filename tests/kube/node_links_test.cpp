@@ -7,8 +7,8 @@
 
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
-#include "topology/node_topology.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/node_topology.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::kube {
 namespace {

@@ -11,7 +11,7 @@
 #include "kube/resource.hpp"
 #include "tests/kube/noisy_objects.hpp"
 #include "tests/kube/record_dice.hpp"
-#include "topology/node_topology.hpp"
+#include "topology/links/node_topology.hpp"
 
 namespace muster::kube {
 namespace {

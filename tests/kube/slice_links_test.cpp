@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kube/node_parts.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::kube {
 namespace {

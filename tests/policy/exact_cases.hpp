@@ -10,7 +10,7 @@
 #include "cluster/records/topology_terms.hpp"
 #include "tests/policy/exact_solver.hpp"
 #include "tests/policy/random_world.hpp"
-#include "topology/fabric_options.hpp"
+#include "topology/fabric/fabric_options.hpp"
 
 namespace muster::testing {
 

@@ -7,7 +7,7 @@
 
 #include "tests/policy/world.hpp"
 #include "tests/topology/machines.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::policy {
 namespace {

@@ -12,7 +12,7 @@
 #include "tests/policy/world.hpp"
 #include "tests/support/machines.hpp"
 #include "tests/topology/machines.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::policy {
 namespace {

@@ -10,7 +10,7 @@
 #include "sim_support.hpp"
 #include "tests/support/fabrics.hpp"
 #include "tests/topology/machines.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::sim::testing {
 

@@ -1,7 +1,7 @@
 // Fabrics that several tests place gangs in.
 #pragma once
 
-#include "topology/fabric_options.hpp"
+#include "topology/fabric/fabric_options.hpp"
 
 namespace muster::testing {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "tests/topology/data_files.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::topology::testing {
 namespace {

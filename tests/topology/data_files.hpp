@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "topology/machine.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::topology::testing {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
-#include "topology/parse_machine.hpp"
-#include "topology/rails.hpp"
+#include "topology/links/rails.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::topology::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Which levels a name is said of, and what is wrong with a gang's terms.
-#include "topology/fabric_options.hpp"
+#include "topology/fabric/fabric_options.hpp"
 
 #include <catch2/catch.hpp>
 

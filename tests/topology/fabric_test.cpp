@@ -1,5 +1,5 @@
 // Domains and findings from labels, and sums by domain.
-#include "topology/fabric.hpp"
+#include "topology/fabric/fabric.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

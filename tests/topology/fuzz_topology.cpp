@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cluster/base/check.hpp"
-#include "topology/machine.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Which GPUs are chosen: by hand on a DGX-1V, and against brute force on random matrices.
-#include "topology/gpu_chooser.hpp"
+#include "topology/links/gpu_chooser.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/gpu_chooser.hpp"
+#include "topology/links/gpu_chooser.hpp"
 
 namespace muster::topology::testing {
 

@@ -3,7 +3,7 @@
 
 #include "tests/support/sanitized.hpp"
 #include "tests/topology/data_files.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::topology::testing {
 namespace {

@@ -1,11 +1,11 @@
 // Which machine a node is: by its devices and by labels.
-#include "topology/node_match.hpp"
+#include "topology/links/node_match.hpp"
 
 #include <catch2/catch.hpp>
 #include <initializer_list>
 
 #include "tests/support/builders.hpp"
-#include "topology/node_topology.hpp"
+#include "topology/links/node_topology.hpp"
 
 namespace muster::topology::testing {
 namespace {

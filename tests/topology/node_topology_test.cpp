@@ -1,5 +1,5 @@
 // The device graph, what nodes share, NICs, NUMA admission and the kubelet's own pick.
-#include "topology/node_topology.hpp"
+#include "topology/links/node_topology.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,8 +7,8 @@
 
 #include "tests/topology/data_files.hpp"
 #include "tests/topology/machines.hpp"
-#include "topology/device_graph.hpp"
-#include "topology/numa_sets.hpp"
+#include "topology/links/device_graph.hpp"
+#include "topology/links/numa_sets.hpp"
 
 namespace muster::topology::testing {
 namespace {

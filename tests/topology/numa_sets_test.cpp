@@ -1,5 +1,5 @@
 // Sets of GPUs that the kubelet's topology manager admits, against trying every set.
-#include "topology/numa_sets.hpp"
+#include "topology/links/numa_sets.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include "tests/topology/data_files.hpp"
 #include "tests/topology/machines.hpp"
-#include "topology/node_topology.hpp"
+#include "topology/links/node_topology.hpp"
 
 namespace muster::topology::testing {
 namespace {

@@ -1,6 +1,6 @@
 // What NVIDIA's device plugin may hand out, against the rule itself (BestEffortPick) with the GPUs
 // listed in many orders.
-#include "topology/pick_table.hpp"
+#include "topology/links/pick_table.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "tests/topology/machines.hpp"
-#include "topology/kubelet_pick.hpp"
-#include "topology/node_topology.hpp"
-#include "topology/parse_machine.hpp"
+#include "topology/links/kubelet_pick.hpp"
+#include "topology/links/node_topology.hpp"
+#include "topology/vendors/parse_machine.hpp"
 
 namespace muster::topology {
 namespace {

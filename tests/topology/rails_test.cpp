@@ -1,5 +1,5 @@
 // Which NICs serve which GPUs, and the sets that are best by that.
-#include "topology/rails.hpp"
+#include "topology/links/rails.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 
 #include "tests/topology/data_files.hpp"
 #include "tests/topology/machines.hpp"
-#include "topology/node_topology.hpp"
+#include "topology/links/node_topology.hpp"
 
 namespace muster::topology::testing {
 namespace {
