@@ -9,7 +9,7 @@
 
 #include "bench/fabric_site.hpp"
 #include "bench/timing.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 
 namespace muster::bench {
 

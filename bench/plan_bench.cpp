@@ -11,8 +11,8 @@
 #include "bench/timing.hpp"
 #include "cluster/base/check.hpp"
 #include "cluster/holdings/cluster_state.hpp"
-#include "policy/placement.hpp"
-#include "policy/preemption.hpp"
+#include "policy/placing/placement.hpp"
+#include "policy/victims/preemption.hpp"
 
 namespace muster::bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "topology/links/machine_profile.hpp"
 
 namespace muster::config {

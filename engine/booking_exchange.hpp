@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "cluster/base/units.hpp"
-#include "policy/later.hpp"
+#include "policy/victims/later.hpp"
 
 namespace muster::engine {
 

@@ -13,7 +13,7 @@
 #include "engine/booking.hpp"
 #include "engine/durations.hpp"
 #include "engine/queue_rights.hpp"
-#include "policy/later.hpp"
+#include "policy/victims/later.hpp"
 
 namespace muster::engine {
 

@@ -21,7 +21,7 @@
 
 #include "engine/booking.hpp"
 #include "engine/gang.hpp"
-#include "policy/later.hpp"
+#include "policy/victims/later.hpp"
 
 namespace muster::engine {
 

@@ -17,8 +17,8 @@
 #include "engine/gang.hpp"
 #include "engine/losses.hpp"
 #include "engine/queue_candidates.hpp"
-#include "policy/preemption.hpp"
-#include "policy/victim_rule.hpp"
+#include "policy/victims/preemption.hpp"
+#include "policy/victims/victim_rule.hpp"
 
 namespace muster::engine {
 
@@ -29,7 +29,7 @@ struct VictimChoice {
   std::shared_ptr<const std::vector<policy::Candidate>> list;  // cheapest first
   std::shared_ptr<const cluster::Snapshot> without;  // the cluster when all are gone; null: as yet
   std::shared_ptr<const QueueLaw> law;               // null: any of them together
-  // The order is that of places (policy/by_place.hpp), in which not all may be lawful.
+  // The order is that of places (policy/victims/by_place.hpp), in which not all may be lawful.
   bool by_place = false;
   std::shared_ptr<const cluster::NodeSet> first = nullptr;  // by place: these nodes; null: none
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/shortage.hpp"
+#include "policy/terms/shortage.hpp"
 
 namespace muster::engine {
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "policy/fabric_wish.hpp"
+#include "policy/domains/fabric_wish.hpp"
 
 namespace muster::engine {
 

@@ -6,7 +6,7 @@
 
 #include "cluster/holdings/allocation.hpp"
 #include "engine/cause_words.hpp"
-#include "policy/device_links.hpp"
+#include "policy/gpu_links/device_links.hpp"
 
 namespace muster::engine {
 
@@ -72,8 +72,8 @@ std::string ElsewhereText(const Fabric& fabric, DomainId id, const std::vector<N
   return "its other members are in " + fabric.domains()[*there.begin()].name;
 }
 
-// The order in which domains are tried (policy/fabric_wish.hpp), applied to two of one level: one
-// that a gang is in and another one that would hold it.
+// The order in which domains are tried (policy/domains/fabric_wish.hpp), applied to two of one
+// level: one that a gang is in and another one that would hold it.
 class Comparison {
  public:
   Comparison(const LyingGang& gang, const policy::DomainOffers& offers,

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cluster/records/topology_terms.hpp"
-#include "policy/domain_offers.hpp"
+#include "policy/placing/domain_offers.hpp"
 #include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {

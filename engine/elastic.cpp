@@ -10,7 +10,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/request.hpp"
-#include "policy/pod_shape.hpp"
+#include "policy/search/pod_shape.hpp"
 #include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {

@@ -16,8 +16,8 @@
 
 #include "cluster/holdings/allocation.hpp"
 #include "cluster/holdings/transaction.hpp"
-#include "policy/gang_request.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
+#include "policy/terms/gang_request.hpp"
 
 namespace muster::engine {
 

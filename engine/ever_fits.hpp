@@ -30,7 +30,7 @@
 
 #include "cluster/holdings/cluster_state.hpp"
 #include "engine/gang.hpp"
-#include "policy/gang_request.hpp"
+#include "policy/terms/gang_request.hpp"
 
 namespace muster::engine {
 

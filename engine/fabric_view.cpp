@@ -1,6 +1,6 @@
 #include "engine/fabric_view.hpp"
 
-#include "policy/reserve.hpp"
+#include "policy/domains/reserve.hpp"
 #include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {

@@ -19,7 +19,7 @@ struct DomainView {
   int64_t depth = 0;  // 0 is the outermost
   int64_t nodes = 0;
   int64_t free_nodes = 0;  // all of their GPUs are free
-  int64_t kept_nodes = 0;  // of the free ones, for lost members (policy/reserve.hpp)
+  int64_t kept_nodes = 0;  // of the free ones, for lost members (policy/domains/reserve.hpp)
   int64_t gpus = 0;
   int64_t free_gpus = 0;  // as a whole
   int64_t slots = 0;      // gangs of so many GPUs that fit, each by itself in this domain

@@ -9,7 +9,7 @@
 
 #include "engine/gang.hpp"
 #include "engine/gang_fabric.hpp"
-#include "policy/freeing.hpp"
+#include "policy/victims/freeing.hpp"
 
 namespace muster::engine {
 

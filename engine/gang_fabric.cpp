@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "policy/device_links.hpp"
+#include "policy/gpu_links/device_links.hpp"
 #include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {

@@ -12,8 +12,8 @@
 #include "cluster/records/topology_terms.hpp"
 #include "engine/domain_causes.hpp"
 #include "engine/gang_view.hpp"
-#include "policy/gang_request.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
+#include "policy/terms/gang_request.hpp"
 
 namespace muster::engine {
 

@@ -20,7 +20,7 @@
 #include "cluster/records/pod.hpp"
 #include "engine/reason.hpp"
 #include "engine/victims.hpp"
-#include "policy/kubelet_forecast.hpp"
+#include "policy/gpu_links/kubelet_forecast.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::engine {

@@ -9,7 +9,7 @@
 
 #include "engine/booking.hpp"
 #include "engine/gang.hpp"
-#include "policy/gang_request.hpp"
+#include "policy/terms/gang_request.hpp"
 
 namespace muster::engine {
 

@@ -18,7 +18,7 @@
 #include "engine/gang_view.hpp"
 #include "engine/membership.hpp"
 #include "engine/options.hpp"
-#include "policy/kubelet_forecast.hpp"
+#include "policy/gpu_links/kubelet_forecast.hpp"
 
 namespace muster::engine {
 

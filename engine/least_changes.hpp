@@ -11,8 +11,8 @@
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
 #include "engine/room_changes.hpp"
-#include "policy/gang_request.hpp"
-#include "policy/preemption.hpp"
+#include "policy/terms/gang_request.hpp"
+#include "policy/victims/preemption.hpp"
 
 namespace muster::engine {
 

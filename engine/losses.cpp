@@ -9,7 +9,7 @@
 #include "engine/defect.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
-#include "policy/fabric_wish.hpp"
+#include "policy/domains/fabric_wish.hpp"
 
 namespace muster::engine {
 

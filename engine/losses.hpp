@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/gang.hpp"
-#include "policy/victim_rule.hpp"
+#include "policy/victims/victim_rule.hpp"
 
 namespace muster::engine {
 

@@ -15,7 +15,7 @@
 #include "engine/actions.hpp"
 #include "engine/owned.hpp"
 #include "engine/reason.hpp"
-#include "policy/kubelet_forecast.hpp"
+#include "policy/gpu_links/kubelet_forecast.hpp"
 
 namespace muster::engine {
 

@@ -12,7 +12,7 @@
 #include "engine/minimum.hpp"
 #include "engine/rank.hpp"
 #include "engine/request.hpp"
-#include "policy/pod_shape.hpp"
+#include "policy/search/pod_shape.hpp"
 #include "topology/fabric/fabric.hpp"
 
 namespace muster::engine {

@@ -8,7 +8,7 @@
 
 #include "cluster/base/units.hpp"
 #include "cluster/records/provisioning_request.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::engine {

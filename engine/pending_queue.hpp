@@ -31,7 +31,7 @@
 #include "engine/gang.hpp"
 #include "engine/kind.hpp"
 #include "engine/lane.hpp"
-#include "policy/gang_request.hpp"
+#include "policy/terms/gang_request.hpp"
 #include "queues/turns.hpp"
 
 namespace muster::engine {

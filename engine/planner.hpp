@@ -18,8 +18,8 @@
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
 #include "engine/shape_rules.hpp"
-#include "policy/gang_request.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
+#include "policy/terms/gang_request.hpp"
 
 namespace muster::engine {
 

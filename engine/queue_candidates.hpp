@@ -27,7 +27,7 @@
 
 #include "engine/losses.hpp"
 #include "engine/shielded.hpp"
-#include "policy/preemption.hpp"
+#include "policy/victims/preemption.hpp"
 #include "queues/rights.hpp"
 
 namespace muster::engine {

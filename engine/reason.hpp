@@ -11,7 +11,7 @@
 
 #include "engine/down.hpp"
 #include "engine/reason_parts.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 
 namespace muster::engine {
 

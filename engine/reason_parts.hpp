@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 
 namespace muster::engine {
 

@@ -12,7 +12,7 @@
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 #include "engine/rank.hpp"
-#include "policy/fabric_wish.hpp"
+#include "policy/domains/fabric_wish.hpp"
 
 namespace muster::engine {
 

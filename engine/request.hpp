@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/gang.hpp"
-#include "policy/gang_request.hpp"
+#include "policy/terms/gang_request.hpp"
 
 namespace muster::engine {
 

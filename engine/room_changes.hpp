@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "cluster/holdings/snapshot.hpp"
-#include "policy/gang_request.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
+#include "policy/terms/gang_request.hpp"
 
 namespace muster::engine {
 

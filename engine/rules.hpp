@@ -6,8 +6,8 @@
 
 #include "cluster/base/units.hpp"
 #include "cluster/holdings/device_assigner.hpp"
-#include "policy/fabric_wish.hpp"
-#include "policy/victim_rule.hpp"
+#include "policy/domains/fabric_wish.hpp"
+#include "policy/victims/victim_rule.hpp"
 #include "queues/turns.hpp"
 
 namespace muster::engine {

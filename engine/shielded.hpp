@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/losses.hpp"
-#include "policy/preemption.hpp"
+#include "policy/victims/preemption.hpp"
 
 namespace muster::engine {
 

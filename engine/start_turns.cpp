@@ -7,7 +7,7 @@
 #include "cluster/holdings/transaction.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/request.hpp"
-#include "policy/pod_conditions.hpp"
+#include "policy/fit/pod_conditions.hpp"
 
 namespace muster::engine {
 

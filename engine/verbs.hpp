@@ -4,7 +4,7 @@
 
 #include "engine/extender_api.hpp"
 #include "engine/scheduler.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 
 namespace muster::engine {
 

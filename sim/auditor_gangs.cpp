@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/fabric_wish.hpp"
+#include "policy/domains/fabric_wish.hpp"
 #include "sim/auditor_impl.hpp"
 
 namespace muster::sim {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cluster/holdings/cluster_state.hpp"
-#include "policy/device_links.hpp"
-#include "policy/placement.hpp"
+#include "policy/gpu_links/device_links.hpp"
+#include "policy/placing/placement.hpp"
 #include "topology/fabric/fabric.hpp"
 
 namespace muster::sim {

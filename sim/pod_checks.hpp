@@ -1,7 +1,7 @@
 // PodChecks: kube-scheduler's checks of a pod against the pods around it: NodePorts,
 // PodTopologySpread, InterPodAffinity. Written after kube-scheduler's own code, looking at every
-// pod for every node, and apart from policy/pod_conditions.hpp, so that the two check each other.
-// Internal to SchedulerCache.
+// pod for every node, and apart from policy/fit/pod_conditions.hpp, so that the two check each
+// other. Internal to SchedulerCache.
 //
 // Labels of namespaces are not simulated: a namespaceSelector sees none.
 #pragma once

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "policy/score.hpp"
+#include "policy/search/score.hpp"
 #include "tests/policy/racks.hpp"
 #include "tests/policy/random_world.hpp"
 

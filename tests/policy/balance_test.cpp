@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "policy/layout.hpp"
+#include "policy/domains/layout.hpp"
 #include "tests/policy/racks.hpp"
 #include "tests/policy/random_world.hpp"
 

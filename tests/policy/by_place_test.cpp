@@ -1,6 +1,6 @@
-// Which of a gang's surplus goes (policy/by_place.hpp): those whose devices are of use, and no
-// more.
-#include "policy/by_place.hpp"
+// Which of a gang's surplus goes (policy/victims/by_place.hpp): those whose devices are of use, and
+// no more.
+#include "policy/victims/by_place.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/preemption.hpp"
+#include "policy/victims/preemption.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 #include "tests/support/machines.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 

@@ -1,9 +1,9 @@
-// What every strategy promises (policy/placement.hpp, 1 to 4).
+// What every strategy promises (policy/placing/placement.hpp, 1 to 4).
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 

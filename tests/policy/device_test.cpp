@@ -1,7 +1,7 @@
 // Which devices a pod gets, for every way in which devices are shared.
 #include <catch2/catch.hpp>
 
-#include "policy/devices.hpp"
+#include "policy/search/devices.hpp"
 #include "tests/policy/world.hpp"
 
 namespace muster::policy {

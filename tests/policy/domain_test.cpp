@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "cluster/holdings/node_set.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "policy/fabric_wish.hpp"
-#include "policy/placement.hpp"
+#include "policy/domains/fabric_wish.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/world.hpp"
 #include "tests/support/builders.hpp"
 

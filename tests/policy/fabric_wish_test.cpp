@@ -1,9 +1,9 @@
 // Gangs that require or prefer a level of the fabric.
-#include "policy/fabric_wish.hpp"
+#include "policy/domains/fabric_wish.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 #include "tests/support/fabrics.hpp"

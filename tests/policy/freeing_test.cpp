@@ -1,5 +1,5 @@
-// What would have to leave so that a gang fits one domain (policy/freeing.hpp).
-#include "policy/freeing.hpp"
+// What would have to leave so that a gang fits one domain (policy/victims/freeing.hpp).
+#include "policy/victims/freeing.hpp"
 
 #include <catch2/catch.hpp>
 #include <memory>

@@ -1,7 +1,7 @@
 // Gangs of several roles, and gangs too large to be placed one way only.
 #include <catch2/catch.hpp>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/world.hpp"
 
 namespace muster::policy {

@@ -1,5 +1,5 @@
 // What NVIDIA's device plugin makes of a plan, and the nodes that are preferred for it.
-#include "policy/kubelet_forecast.hpp"
+#include "policy/gpu_links/kubelet_forecast.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // How a gang is divided over the domains below the one that holds it.
-#include "policy/layout.hpp"
+#include "policy/domains/layout.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/fragmentation.hpp"
+#include "policy/domains/fragmentation.hpp"
 #include "tests/policy/racks.hpp"
 #include "tests/topology/machines.hpp"
 

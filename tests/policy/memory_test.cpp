@@ -1,7 +1,7 @@
 // What a Placer remembers never shows in its answers.
 #include <catch2/catch.hpp>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 

@@ -1,4 +1,4 @@
-#include "policy/name_ranks.hpp"
+#include "policy/fit/name_ranks.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cluster/holdings/cluster_state.hpp"
-#include "policy/eligibility.hpp"
+#include "policy/fit/eligibility.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::policy {

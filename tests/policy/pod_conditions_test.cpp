@@ -1,14 +1,14 @@
-// What pods demand of the pods around them (policy/pod_conditions.hpp): cases worked out by hand
-// after kube-scheduler's rules.
-#include "policy/pod_conditions.hpp"
+// What pods demand of the pods around them (policy/fit/pod_conditions.hpp): cases worked out by
+// hand after kube-scheduler's rules.
+#include "policy/fit/pod_conditions.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "policy/placement.hpp"
-#include "policy/preemption.hpp"
+#include "policy/placing/placement.hpp"
+#include "policy/victims/preemption.hpp"
 #include "tests/policy/world.hpp"
 
 namespace muster::policy::pod_rules {

@@ -1,12 +1,12 @@
-// Who has to leave so that a gang fits (policy/preemption.hpp).
-#include "policy/preemption.hpp"
+// Who has to leave so that a gang fits (policy/victims/preemption.hpp).
+#include "policy/victims/preemption.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 

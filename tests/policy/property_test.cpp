@@ -1,7 +1,7 @@
-// Completeness against brute force (policy/placement.hpp, 5).
+// Completeness against brute force (policy/placing/placement.hpp, 5).
 #include <catch2/catch.hpp>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/brute_force.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"

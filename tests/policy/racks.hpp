@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "policy/fabric_wish.hpp"
-#include "policy/placement.hpp"
+#include "policy/domains/fabric_wish.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/world.hpp"
 #include "tests/support/builders.hpp"
 #include "tests/support/fabrics.hpp"

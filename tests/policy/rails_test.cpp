@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/gang_rails.hpp"
+#include "policy/gpu_links/gang_rails.hpp"
 #include "tests/policy/world.hpp"
 #include "tests/support/machines.hpp"
 #include "tests/topology/machines.hpp"

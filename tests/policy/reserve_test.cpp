@@ -1,5 +1,5 @@
 // Nodes that are kept for members that a gang lost (fabric.reserve).
-#include "policy/reserve.hpp"
+#include "policy/domains/reserve.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/preemption.hpp"
+#include "policy/victims/preemption.hpp"
 #include "tests/policy/racks.hpp"
 
 namespace muster::policy {

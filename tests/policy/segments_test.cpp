@@ -3,7 +3,7 @@
 #include <functional>
 #include <map>
 
-#include "policy/layout.hpp"
+#include "policy/domains/layout.hpp"
 #include "tests/policy/racks.hpp"
 #include "tests/policy/random_world.hpp"
 

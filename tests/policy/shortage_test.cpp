@@ -1,7 +1,7 @@
 // What is said when a gang does not fit.
 #include <catch2/catch.hpp>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
 #include "tests/topology/machines.hpp"

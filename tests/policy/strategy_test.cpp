@@ -1,7 +1,7 @@
 // Where pods go under binpack and under spread.
 #include <catch2/catch.hpp>
 
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/policy/world.hpp"
 
 namespace muster::policy {

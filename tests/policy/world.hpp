@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cluster/holdings/cluster_state.hpp"
-#include "policy/placement.hpp"
+#include "policy/placing/placement.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::testing {

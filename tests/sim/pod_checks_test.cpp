@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/holdings/cluster_state.hpp"
-#include "policy/pod_conditions.hpp"
+#include "policy/fit/pod_conditions.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::sim::pod_rules {

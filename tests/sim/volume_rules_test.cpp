@@ -12,7 +12,7 @@
 
 #include "cluster/holdings/cluster_state.hpp"
 #include "engine/volume_table.hpp"
-#include "policy/pod_conditions.hpp"
+#include "policy/fit/pod_conditions.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::sim::volumes {
