@@ -18,9 +18,9 @@
 #include "extender/handlers.hpp"
 #include "extender/http_verbs.hpp"
 #include "extender/wire.hpp"
-#include "http/allocator.hpp"
-#include "http/client.hpp"
-#include "http/server.hpp"
+#include "http/client/client.hpp"
+#include "http/server/allocator.hpp"
+#include "http/server/server.hpp"
 #include "kube/encode.hpp"
 #include "sim/cluster.hpp"
 

@@ -19,7 +19,7 @@
 
 #include "cluster/base/check.hpp"
 #include "cluster/holdings/cluster_state.hpp"
-#include "http/allocator.hpp"
+#include "http/server/allocator.hpp"
 #include "kube/api_client.hpp"
 #include "kube/reflector.hpp"
 

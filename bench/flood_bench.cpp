@@ -21,8 +21,8 @@
 #include "bench/flood_stage.hpp"
 #include "bench/timing.hpp"
 #include "extender/http_verbs.hpp"
-#include "http/allocator.hpp"
-#include "http/client.hpp"
+#include "http/client/client.hpp"
+#include "http/server/allocator.hpp"
 
 namespace muster::bench {
 namespace {

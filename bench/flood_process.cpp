@@ -11,7 +11,7 @@
 #include <csignal>
 #include <utility>
 
-#include "http/listener.hpp"
+#include "http/server/listener.hpp"
 
 namespace muster::bench {
 namespace {

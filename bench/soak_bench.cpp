@@ -22,7 +22,7 @@
 #include "bench/engine_thread.hpp"
 #include "cluster/base/check.hpp"
 #include "cluster/base/mutex.hpp"
-#include "http/allocator.hpp"
+#include "http/server/allocator.hpp"
 #include "kube/cluster_feed.hpp"
 #include "kube/encode.hpp"
 #include "kube/events.hpp"

@@ -11,7 +11,7 @@
 #include "cli/queue_output.hpp"
 #include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
-#include "http/url.hpp"
+#include "http/messages/url.hpp"
 
 namespace muster::cli {
 namespace {

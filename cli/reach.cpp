@@ -6,8 +6,8 @@
 
 #include "cli/cluster_caller.hpp"
 #include "cli/kubeconfig.hpp"
-#include "http/client.hpp"
-#include "http/host_port.hpp"
+#include "http/client/client.hpp"
+#include "http/messages/host_port.hpp"
 
 namespace muster::cli {
 

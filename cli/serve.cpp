@@ -8,8 +8,8 @@
 #include "cli/signals.hpp"
 #include "extender/log.hpp"
 #include "extender/service.hpp"
-#include "http/allocator.hpp"
-#include "http/host_port.hpp"
+#include "http/messages/host_port.hpp"
+#include "http/server/allocator.hpp"
 
 namespace muster::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/server_pages.hpp"
 
 #include "cli/reach.hpp"
-#include "http/url.hpp"
+#include "http/messages/url.hpp"
 
 namespace muster::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/reach.hpp"
 #include "config/manifest.hpp"
-#include "http/url.hpp"
+#include "http/messages/url.hpp"
 
 namespace muster::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/server_pages.hpp"
 #include "cli/table.hpp"
 #include "config/file.hpp"
-#include "http/url.hpp"
+#include "http/messages/url.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"

@@ -19,8 +19,8 @@
 
 #include "cluster/base/ids.hpp"
 #include "cluster/base/result.hpp"
-#include "http/host_port.hpp"
-#include "http/server.hpp"
+#include "http/messages/host_port.hpp"
+#include "http/server/server.hpp"
 #include "kube/admission_review.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/step_thread.hpp"

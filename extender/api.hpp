@@ -28,7 +28,7 @@
 #include "extender/caller_access.hpp"
 #include "extender/embedded/embedded_cluster.hpp"
 #include "extender/what_if_page.hpp"
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 namespace muster::extender {
 

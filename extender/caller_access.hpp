@@ -27,7 +27,7 @@
 
 #include "cluster/base/result.hpp"
 #include "config/extender_settings.hpp"
-#include "http/message.hpp"
+#include "http/messages/message.hpp"
 #include "kube/access_review.hpp"
 
 namespace muster::extender {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "extender/doctor_parts.hpp"
-#include "http/base64.hpp"
-#include "http/serving_certificate.hpp"
+#include "http/messages/base64.hpp"
+#include "http/tls/serving_certificate.hpp"
 #include "kube/json.hpp"
 #include "kube/lease_record.hpp"
 #include "kube/timestamp.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "http/url.hpp"
+#include "http/messages/url.hpp"
 #include "kube/json.hpp"
 
 namespace muster::extender {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "extender/handlers.hpp"
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 namespace muster::extender {
 

@@ -13,7 +13,7 @@
 #include "cluster/base/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/scheduler.hpp"
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 namespace muster::extender {
 

@@ -21,7 +21,7 @@
 #include "extender/caller_access.hpp"
 #include "extender/log.hpp"
 #include "extender/order_wire.hpp"
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 namespace muster::extender {
 

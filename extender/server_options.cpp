@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "http/host_port.hpp"
+#include "http/messages/host_port.hpp"
 
 namespace muster::extender {
 namespace {

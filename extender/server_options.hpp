@@ -3,7 +3,7 @@
 
 #include "cluster/base/result.hpp"
 #include "config/extender_settings.hpp"
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 namespace muster::extender {
 

@@ -28,7 +28,7 @@
 #include "extender/server_options.hpp"
 #include "extender/start_policy.hpp"
 #include "extender/version.hpp"
-#include "http/renewable_server.hpp"
+#include "http/server/renewable_server.hpp"
 
 namespace muster::extender {
 namespace {

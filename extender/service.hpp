@@ -17,7 +17,7 @@
 #include "config/policy_file.hpp"
 #include "extender/cluster_access.hpp"
 #include "extender/log.hpp"
-#include "http/host_port.hpp"
+#include "http/messages/host_port.hpp"
 
 namespace muster::extender {
 

@@ -16,7 +16,7 @@
 #include "cluster/base/result.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/caller_access.hpp"
-#include "http/message.hpp"
+#include "http/messages/message.hpp"
 #include "kube/grouping_book.hpp"
 
 namespace muster::extender {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "http/base64.hpp"
+#include "http/messages/base64.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "cluster/records/pod.hpp"
-#include "http/base64.hpp"
+#include "http/messages/base64.hpp"
 #include "kube/json.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/pod_requests.hpp"

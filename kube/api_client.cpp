@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "http/client_connection.hpp"
-#include "http/client_connection_pool.hpp"
-#include "http/client_tls.hpp"
-#include "http/exchange.hpp"
-#include "http/url.hpp"
+#include "http/client/client_connection.hpp"
+#include "http/client/client_connection_pool.hpp"
+#include "http/client/exchange.hpp"
+#include "http/messages/url.hpp"
+#include "http/tls/client_tls.hpp"
 
 namespace muster::kube {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cluster/base/result.hpp"
-#include "http/proxy.hpp"
+#include "http/client/proxy.hpp"
 
 namespace muster::kube {
 

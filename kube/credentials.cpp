@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "http/credential_file.hpp"
+#include "http/tls/credential_file.hpp"
 
 namespace muster::kube {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "cluster/base/mutex.hpp"
 #include "cluster/base/result.hpp"
-#include "http/client_tls.hpp"
+#include "http/tls/client_tls.hpp"
 #include "kube/client_config.hpp"
 
 namespace muster::kube {

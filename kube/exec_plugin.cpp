@@ -1,6 +1,6 @@
 #include "kube/exec_plugin.hpp"
 
-#include "http/base64.hpp"
+#include "http/messages/base64.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"

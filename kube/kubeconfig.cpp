@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "http/base64.hpp"
-#include "http/url.hpp"
+#include "http/messages/base64.hpp"
+#include "http/messages/url.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "http/url.hpp"
+#include "http/messages/url.hpp"
 #include "kube/http_status.hpp"
 #include "kube/list_stream.hpp"
 

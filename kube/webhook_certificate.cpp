@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "http/base64.hpp"
-#include "http/serving_certificate.hpp"
-#include "http/url.hpp"
+#include "http/messages/base64.hpp"
+#include "http/messages/url.hpp"
+#include "http/tls/serving_certificate.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"

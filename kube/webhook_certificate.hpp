@@ -24,7 +24,7 @@
 #include "cluster/base/ids.hpp"
 #include "cluster/base/result.hpp"
 #include "cluster/base/units.hpp"
-#include "http/held_certificate.hpp"
+#include "http/tls/held_certificate.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/step_thread.hpp"
 

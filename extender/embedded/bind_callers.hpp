@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "http/client.hpp"
+#include "http/client/client.hpp"
 
 namespace muster::extender {
 

@@ -10,7 +10,7 @@
 
 #include "extender/embedded/bind_callers.hpp"
 #include "extender/embedded/wire_port.hpp"
-#include "http/client.hpp"
+#include "http/client/client.hpp"
 
 namespace muster::extender {
 

@@ -18,8 +18,8 @@
 #include "extender/embedded/bind_callers.hpp"
 #include "extender/embedded/wire_port.hpp"
 #include "extender/handlers.hpp"
-#include "http/client.hpp"
-#include "http/server.hpp"
+#include "http/client/client.hpp"
+#include "http/server/server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/muster_link.hpp"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 #include "tests/cli/cli_run.hpp"
 #include "tests/http/tls_test_support.hpp"
 

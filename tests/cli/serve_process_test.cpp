@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "http/client.hpp"
+#include "http/client/client.hpp"
 #include "tests/http/http_test_support.hpp"
 #include "tests/http/tls_test_support.hpp"
 

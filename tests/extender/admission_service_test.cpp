@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "http/base64.hpp"
-#include "http/client.hpp"
-#include "http/serving_certificate.hpp"
+#include "http/client/client.hpp"
+#include "http/messages/base64.hpp"
+#include "http/tls/serving_certificate.hpp"
 #include "tests/http/http_test_support.hpp"
 #include "tests/http/tls_test_support.hpp"
 #include "tests/kube/fake_api.hpp"

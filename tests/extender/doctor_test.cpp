@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "http/base64.hpp"
-#include "http/serving_certificate.hpp"
+#include "http/messages/base64.hpp"
+#include "http/tls/serving_certificate.hpp"
 #include "kube/json_writer.hpp"
 #include "tests/kube/fake_api.hpp"
 

@@ -11,8 +11,8 @@
 #include "extender/http_verbs.hpp"
 #include "extender/metrics.hpp"
 #include "extender/wire.hpp"
-#include "http/client.hpp"
-#include "http/server.hpp"
+#include "http/client/client.hpp"
+#include "http/server/server.hpp"
 #include "kube/encode.hpp"
 #include "tests/support/builders.hpp"
 

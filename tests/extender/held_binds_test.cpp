@@ -9,7 +9,7 @@
 #include "extender/embedded/caller_wire.hpp"
 #include "extender/handlers.hpp"
 #include "extender/http_verbs.hpp"
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 #include "tests/http/http2_test_support.hpp"
 #include "tests/http/http_test_support.hpp"
 #include "tests/http/tls_test_support.hpp"

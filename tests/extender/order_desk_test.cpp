@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "extender/metrics.hpp"
-#include "http/client.hpp"
+#include "http/client/client.hpp"
 #include "tests/extender/service_test_support.hpp"
 #include "tests/http/http_test_support.hpp"
 #include "tests/kube/fake_api.hpp"

@@ -8,7 +8,7 @@
 #include "cluster/base/mutex.hpp"
 #include "extender/log.hpp"
 #include "extender/service.hpp"
-#include "http/client.hpp"
+#include "http/client/client.hpp"
 #include "tests/http/http_test_support.hpp"
 #include "tests/http/tls_test_support.hpp"
 

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "http/allocator.hpp"
-#include "http/server.hpp"
+#include "http/server/allocator.hpp"
+#include "http/server/server.hpp"
 #include "http_test_support.hpp"
 
 namespace muster::http::testing {

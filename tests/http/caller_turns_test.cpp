@@ -1,5 +1,5 @@
 // Work in turns between callers: one that asks for much keeps nobody else waiting.
-#include "http/caller_turns.hpp"
+#include "http/connections/caller_turns.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "http/http2_connection.hpp"
+#include "http/connections/http2_connection.hpp"
 #include "memory_channel.hpp"
 
 namespace muster::http {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "http/head.hpp"
+#include "http/messages/head.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using muster::http::HeadScanner;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cluster/base/check.hpp"
-#include "http/proxy.hpp"
+#include "http/client/proxy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
 // Which request heads are accepted, and with what words the others are refused.
-#include "http/head.hpp"
+#include "http/messages/head.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // An HTTP/2 connection in memory, frame by frame: what no well-behaved client can be made to send.
-#include "http/http2_connection.hpp"
+#include "http/connections/http2_connection.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 #include "http2_test_support.hpp"
 #include "http_test_support.hpp"
 #include "tls_test_support.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 namespace muster::http::testing {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "http/channel.hpp"
+#include "http/connections/channel.hpp"
 
 namespace muster::http::testing {
 

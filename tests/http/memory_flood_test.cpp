@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "bench/flood_process.hpp"
-#include "http/allocator.hpp"
-#include "http/server.hpp"
+#include "http/server/allocator.hpp"
+#include "http/server/server.hpp"
 #include "http_test_support.hpp"
 #include "tls_test_support.hpp"
 

@@ -1,5 +1,5 @@
 // What is kept for callers, by address and in all; and when free pages go back to the system.
-#include "http/memory_ledger.hpp"
+#include "http/connections/memory_ledger.hpp"
 
 #include <catch2/catch.hpp>
 #include <latch>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "http/idle_trim.hpp"
-#include "http/server.hpp"
+#include "http/server/idle_trim.hpp"
+#include "http/server/server.hpp"
 #include "http_test_support.hpp"
 
 namespace muster::http::testing {

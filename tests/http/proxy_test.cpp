@@ -1,5 +1,5 @@
 // The proxy that the environment names.
-#include "http/proxy.hpp"
+#include "http/client/proxy.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,5 +1,5 @@
 // A server whose options change while it serves.
-#include "http/renewable_server.hpp"
+#include "http/server/renewable_server.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>

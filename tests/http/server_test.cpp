@@ -1,5 +1,5 @@
 // What well-behaved callers rely on: routing, keep-alive, pipelining, held calls, drain.
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "http/client.hpp"
+#include "http/client/client.hpp"
 #include "http_test_support.hpp"
 
 namespace muster::http::testing {

@@ -1,6 +1,6 @@
 // Certificates that a server makes for itself: whom they convince, what is read of them, and a new
 // one in memory that takes the old one's place while the server runs.
-#include "http/serving_certificate.hpp"
+#include "http/tls/serving_certificate.hpp"
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "http/client.hpp"
-#include "http/server.hpp"
+#include "http/client/client.hpp"
+#include "http/server/server.hpp"
 #include "http_test_support.hpp"
 #include "tls_test_support.hpp"
 

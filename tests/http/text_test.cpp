@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "http/base64.hpp"
-#include "http/host_port.hpp"
-#include "http/retry_after.hpp"
-#include "http/url.hpp"
+#include "http/messages/base64.hpp"
+#include "http/messages/host_port.hpp"
+#include "http/messages/retry_after.hpp"
+#include "http/messages/url.hpp"
 
 namespace muster::http {
 namespace {

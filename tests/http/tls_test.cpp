@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "http/client.hpp"
-#include "http/server.hpp"
+#include "http/client/client.hpp"
+#include "http/server/server.hpp"
 #include "http_test_support.hpp"
 #include "tls_test_support.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "http/server.hpp"
+#include "http/server/server.hpp"
 
 namespace muster::http::testing {
 

@@ -1,5 +1,5 @@
 // Packed bodies, in pieces of every size, and the heads of answers.
-#include "http/unpacker.hpp"
+#include "http/messages/unpacker.hpp"
 
 #include <zlib.h>
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "http/message_text.hpp"
+#include "http/connections/message_text.hpp"
 
 namespace muster::http {
 namespace {

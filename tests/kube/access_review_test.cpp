@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "http/base64.hpp"
+#include "http/messages/base64.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

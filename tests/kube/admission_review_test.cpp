@@ -7,7 +7,7 @@
 
 #include "config/file.hpp"
 #include "config/yaml_parser.hpp"
-#include "http/base64.hpp"
+#include "http/messages/base64.hpp"
 #include "kube/json.hpp"
 #include "kube/pod_requests.hpp"
 

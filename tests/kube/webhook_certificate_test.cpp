@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "http/base64.hpp"
-#include "http/serving_certificate.hpp"
+#include "http/messages/base64.hpp"
+#include "http/tls/serving_certificate.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
