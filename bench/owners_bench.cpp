@@ -20,7 +20,7 @@
 #include "bench/resident.hpp"
 #include "cluster/base/check.hpp"
 #include "cluster/base/mutex.hpp"
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "kube/cluster_feed.hpp"
 
 namespace muster::bench {

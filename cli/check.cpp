@@ -7,7 +7,7 @@
 #include "cli/input.hpp"
 #include "cli/manifest_check.hpp"
 #include "cli/table.hpp"
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
 
 namespace muster::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include "cli/input.hpp"
 #include "cli/node_file.hpp"
 #include "cli/policy_room.hpp"
-#include "config/manifest.hpp"
-#include "config/policy_manifest.hpp"
+#include "config/documents/manifest.hpp"
+#include "config/policies/policy_manifest.hpp"
 #include "extender/grouping_reach.hpp"
 
 namespace muster::cli {

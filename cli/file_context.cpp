@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/yaml_path.hpp"
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
 #include "engine/options.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"

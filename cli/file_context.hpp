@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "config/yaml_tree.hpp"
+#include "config/yaml/yaml_tree.hpp"
 #include "kube/admission_review.hpp"
 
 namespace muster::cli {

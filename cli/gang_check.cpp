@@ -9,8 +9,8 @@
 
 #include "cli/nearest.hpp"
 #include "cli/yaml_path.hpp"
-#include "config/grouping_file.hpp"
-#include "config/yaml_json.hpp"
+#include "config/policies/grouping_file.hpp"
+#include "config/yaml/yaml_json.hpp"
 #include "kube/decode.hpp"
 #include "kube/grouping.hpp"
 #include "kube/json.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cluster/base/result.hpp"
-#include "config/yaml_tree.hpp"
+#include "config/yaml/yaml_tree.hpp"
 
 namespace muster::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/nearest.hpp"
 #include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
-#include "config/amounts.hpp"
+#include "config/fields/amounts.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 

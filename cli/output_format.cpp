@@ -8,7 +8,7 @@
 #include <array>
 #include <utility>
 
-#include "config/yaml_scalar.hpp"
+#include "config/yaml/yaml_scalar.hpp"
 
 namespace muster::cli {
 namespace {

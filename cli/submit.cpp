@@ -8,7 +8,7 @@
 #include "cli/muster_caller.hpp"
 #include "cli/output.hpp"
 #include "cli/reach.hpp"
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
 #include "http/messages/url.hpp"
 
 namespace muster::cli {

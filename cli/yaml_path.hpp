@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/yaml_tree.hpp"
+#include "config/yaml/yaml_tree.hpp"
 
 namespace muster::cli {
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "cluster/base/result.hpp"
-#include "config/extender_settings.hpp"
+#include "config/policies/extender_settings.hpp"
 #include "http/messages/message.hpp"
 #include "kube/access_review.hpp"
 

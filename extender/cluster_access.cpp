@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "config/file.hpp"
-#include "config/yaml_json.hpp"
-#include "config/yaml_parser.hpp"
+#include "config/yaml/yaml_json.hpp"
+#include "config/yaml/yaml_parser.hpp"
 #include "kube/api_client.hpp"
 #include "kube/kubeconfig.hpp"
 

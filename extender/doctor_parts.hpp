@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 #include "extender/doctor_reader.hpp"
 #include "extender/doctor_values.hpp"
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cluster/records/pod.hpp"
-#include "config/amounts.hpp"
-#include "config/yaml_json.hpp"
-#include "config/yaml_parser.hpp"
+#include "config/fields/amounts.hpp"
+#include "config/yaml/yaml_json.hpp"
+#include "config/yaml/yaml_parser.hpp"
 #include "extender/doctor_parts.hpp"
 #include "kube/json.hpp"
 #include "kube/timestamp.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "cluster/records/grouping_paths.hpp"
-#include "config/grouping_text.hpp"
+#include "config/policies/grouping_text.hpp"
 #include "kube/grouping_book.hpp"
 
 namespace muster::extender {

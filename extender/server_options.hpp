@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cluster/base/result.hpp"
-#include "config/extender_settings.hpp"
+#include "config/policies/extender_settings.hpp"
 #include "http/server/server.hpp"
 
 namespace muster::extender {

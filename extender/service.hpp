@@ -14,7 +14,7 @@
 #include <string>
 
 #include "cluster/base/result.hpp"
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 #include "extender/cluster_access.hpp"
 #include "extender/log.hpp"
 #include "http/messages/host_port.hpp"

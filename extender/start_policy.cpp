@@ -3,10 +3,10 @@
 #include <array>
 #include <utility>
 
-#include "config/grouping_file.hpp"
-#include "config/policy_fields.hpp"
-#include "config/policy_manifest.hpp"
-#include "config/shipped_profiles.hpp"
+#include "config/policies/grouping_file.hpp"
+#include "config/policies/policy_fields.hpp"
+#include "config/policies/policy_manifest.hpp"
+#include "config/profiles/shipped_profiles.hpp"
 
 namespace muster::extender {
 namespace {

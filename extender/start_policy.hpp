@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 #include "kube/grouping_book.hpp"
 
 namespace muster::extender {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/policy_manifest.hpp"
-#include "config/shipped_profiles.hpp"
+#include "config/policies/policy_manifest.hpp"
+#include "config/profiles/shipped_profiles.hpp"
 #include "extender/embedded/workload.hpp"
 #include "extender/start_policy.hpp"
 #include "extender/what_if_json.hpp"

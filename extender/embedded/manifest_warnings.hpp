@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/records/pod_group.hpp"
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
 
 namespace muster::extender {
 

@@ -7,14 +7,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "config/amounts.hpp"
 #include "config/dns_names.hpp"
-#include "config/grouping_file.hpp"
-#include "config/kubernetes_fields.hpp"
-#include "config/manifest.hpp"
-#include "config/node_pool.hpp"
-#include "config/yaml_json.hpp"
-#include "config/yaml_text.hpp"
+#include "config/documents/kubernetes_fields.hpp"
+#include "config/documents/manifest.hpp"
+#include "config/documents/node_pool.hpp"
+#include "config/fields/amounts.hpp"
+#include "config/policies/grouping_file.hpp"
+#include "config/yaml/yaml_json.hpp"
+#include "config/yaml/yaml_text.hpp"
 #include "extender/embedded/manifest_warnings.hpp"
 #include "extender/embedded/priority_classes.hpp"
 #include "kube/admission_review.hpp"

@@ -47,10 +47,11 @@ enum class Malformed { kKept, kRefused };
 
 // All objects of the text, in its order, or the first thing that is wrong with its place: file,
 // line, column and field; where there is more, the message says how much. What is to be refused has
-// no fields either that an API server would refuse or drop (config/kubernetes_fields.hpp), may
-// leave its name to generateName, and is left out with a warning where its kind is not simulated,
-// unless nothing else is there. `classes`: PriorityClasses that pods may name beside those of the
-// text. `version`: of the cluster they are for; names that are made differ where it does.
+// no fields either that an API server would refuse or drop
+// (config/documents/kubernetes_fields.hpp), may leave its name to generateName, and is left out
+// with a warning where its kind is not simulated, unless nothing else is there. `classes`:
+// PriorityClasses that pods may name beside those of the text. `version`: of the cluster they are
+// for; names that are made differ where it does.
 cluster::Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
                                          Malformed malformed, PriorityClasses classes = {},
                                          int64_t version = 0);

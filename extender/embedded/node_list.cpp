@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "config/dns_names.hpp"
-#include "config/manifest.hpp"
-#include "config/node_pool.hpp"
-#include "config/yaml_json.hpp"
-#include "config/yaml_text.hpp"
+#include "config/documents/manifest.hpp"
+#include "config/documents/node_pool.hpp"
+#include "config/yaml/yaml_json.hpp"
+#include "config/yaml/yaml_text.hpp"
 #include "kube/decode.hpp"
 
 namespace muster::extender {

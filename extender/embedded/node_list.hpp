@@ -15,9 +15,9 @@ struct NodeList {
   std::vector<std::string> warnings;  // what was ignored of them, each with its node
 };
 
-// Nodes, NodePools (config/node_pool.hpp) and Lists of Nodes, decoded as those of a real cluster
-// are. Anything else, a name that comes twice, or no node at all is an error with its place: file,
-// line, column and field. Namespaces are passed over.
+// Nodes, NodePools (config/documents/node_pool.hpp) and Lists of Nodes, decoded as those of a real
+// cluster are. Anything else, a name that comes twice, or no node at all is an error with its
+// place: file, line, column and field. Namespaces are passed over.
 cluster::Result<NodeList> ReadNodeList(std::string_view text, const std::string& file_name);
 
 }  // namespace muster::extender

@@ -1,6 +1,6 @@
 #include "extender/embedded/priority_classes.hpp"
 
-#include "config/yaml_json.hpp"
+#include "config/yaml/yaml_json.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "cluster/base/result.hpp"
 #include "cluster/records/priority_class.hpp"
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
 #include "sim/api_server.hpp"
 #include "sim/records.hpp"
 

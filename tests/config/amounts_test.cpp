@@ -1,4 +1,4 @@
-#include "config/amounts.hpp"
+#include "config/fields/amounts.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

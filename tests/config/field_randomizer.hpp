@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/fields.hpp"
+#include "config/fields/fields.hpp"
 
 namespace muster::config::testing {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 
 namespace muster::config {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "cluster/base/check.hpp"
-#include "config/field_file.hpp"
-#include "config/grouping_file.hpp"
-#include "config/grouping_text.hpp"
+#include "config/fields/field_file.hpp"
+#include "config/policies/grouping_file.hpp"
+#include "config/policies/grouping_text.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cluster/base/check.hpp"
-#include "config/manifest.hpp"
-#include "config/node_pool.hpp"
+#include "config/documents/manifest.hpp"
+#include "config/documents/node_pool.hpp"
 
 namespace {
 

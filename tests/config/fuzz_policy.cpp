@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cluster/base/check.hpp"
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 #include "tests/config/team_table.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,8 +8,8 @@
 #include <string>
 
 #include "config/file.hpp"
-#include "config/grouping_fields.hpp"
-#include "config/policy_file.hpp"
+#include "config/policies/grouping_fields.hpp"
+#include "config/policies/policy_file.hpp"
 
 namespace muster::config {
 namespace {

@@ -1,4 +1,4 @@
-#include "config/grouping_text.hpp"
+#include "config/policies/grouping_text.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

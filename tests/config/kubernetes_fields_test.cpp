@@ -1,11 +1,11 @@
-#include "config/kubernetes_fields.hpp"
+#include "config/documents/kubernetes_fields.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
 #include "config/shipped_files.hpp"
-#include "config/yaml_parser.hpp"
+#include "config/yaml/yaml_parser.hpp"
 
 namespace muster::config {
 namespace {

@@ -1,4 +1,4 @@
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
 
 #include <catch2/catch.hpp>
 

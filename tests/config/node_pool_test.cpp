@@ -1,4 +1,4 @@
-#include "config/node_pool.hpp"
+#include "config/documents/node_pool.hpp"
 
 #include <catch2/catch.hpp>
 #include <set>

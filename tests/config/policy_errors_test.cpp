@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 
 namespace muster::config {
 namespace {

@@ -1,15 +1,15 @@
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
 
-#include "config/amounts.hpp"
-#include "config/fabric_fields.hpp"
+#include "config/fields/amounts.hpp"
 #include "config/file.hpp"
-#include "config/grouping_fields.hpp"
-#include "config/policy_fields.hpp"
-#include "config/queue_fields.hpp"
+#include "config/policies/fabric_fields.hpp"
+#include "config/policies/grouping_fields.hpp"
+#include "config/policies/policy_fields.hpp"
+#include "config/policies/queue_fields.hpp"
 #include "tests/config/field_randomizer.hpp"
 #include "tests/support/sanitized.hpp"
 

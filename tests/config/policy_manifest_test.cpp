@@ -1,4 +1,4 @@
-#include "config/policy_manifest.hpp"
+#include "config/policies/policy_manifest.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "config/policy_file.hpp"
+#include "config/policies/policy_file.hpp"
 #include "queues/tree.hpp"
 
 namespace muster::config {

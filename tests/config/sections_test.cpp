@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "config/field_lister.hpp"
+#include "config/fields/field_lister.hpp"
 #include "tests/config/field_randomizer.hpp"
 #include "tests/config/team_table.hpp"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/elements.hpp"
-#include "config/field_file.hpp"
+#include "config/fields/elements.hpp"
+#include "config/fields/field_file.hpp"
 
 namespace muster::config::testing {
 

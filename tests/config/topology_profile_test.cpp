@@ -1,10 +1,10 @@
-#include "config/topology_profile.hpp"
+#include "config/profiles/topology_profile.hpp"
 
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "config/file.hpp"
-#include "config/shipped_profiles.hpp"
+#include "config/profiles/shipped_profiles.hpp"
 #include "topology/links/node_topology.hpp"
 #include "topology/vendors/parse_machine.hpp"
 

@@ -1,8 +1,8 @@
-#include "config/yaml_parser.hpp"
+#include "config/yaml/yaml_parser.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "config/yaml_json.hpp"
+#include "config/yaml/yaml_json.hpp"
 
 namespace muster::config {
 namespace {

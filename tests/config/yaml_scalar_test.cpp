@@ -1,4 +1,4 @@
-#include "config/yaml_scalar.hpp"
+#include "config/yaml/yaml_scalar.hpp"
 
 #include <catch2/catch.hpp>
 

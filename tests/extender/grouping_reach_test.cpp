@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "config/grouping_file.hpp"
-#include "config/grouping_text.hpp"
+#include "config/policies/grouping_file.hpp"
+#include "config/policies/grouping_text.hpp"
 
 namespace muster::extender {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "config/policy_fields.hpp"
+#include "config/policies/policy_fields.hpp"
 #include "extender/server_options.hpp"
 #include "extender/start_policy.hpp"
 #include "service_test_support.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/file.hpp"
-#include "config/yaml_parser.hpp"
+#include "config/yaml/yaml_parser.hpp"
 #include "http/messages/base64.hpp"
 #include "kube/json.hpp"
 #include "kube/pod_requests.hpp"

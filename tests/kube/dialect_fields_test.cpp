@@ -17,7 +17,7 @@
 
 #include "cluster/base/split.hpp"
 #include "config/shipped_files.hpp"
-#include "config/yaml_parser.hpp"
+#include "config/yaml/yaml_parser.hpp"
 #include "kube/decode.hpp"
 #include "kube/dialect_keys.hpp"
 

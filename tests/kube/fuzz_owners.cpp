@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cluster/base/check.hpp"
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "kube/grouping.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"

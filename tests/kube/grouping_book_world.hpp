@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "kube/decode.hpp"
 #include "kube/grouping_book.hpp"
 #include "kube/json.hpp"

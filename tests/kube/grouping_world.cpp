@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "config/grouping_file.hpp"
-#include "config/manifest.hpp"
+#include "config/documents/manifest.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "kube/owner_reader.hpp"
 
 namespace muster::kube::testing {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "kube/owner_reader.hpp"
 #include "tests/kube/feed_world.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "config/grouping_file.hpp"
-#include "config/grouping_text.hpp"
+#include "config/policies/grouping_file.hpp"
+#include "config/policies/grouping_text.hpp"
 #include "kube/dialect_fields.hpp"
 #include "kube/json_view.hpp"
 #include "kube/owner_reader.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "kube/owner_table.hpp"
 
 namespace muster::kube {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "sim/cluster.hpp"
 #include "sim/random.hpp"

@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 
-#include "config/grouping_file.hpp"
-#include "config/policy_fields.hpp"
-#include "config/policy_file.hpp"
+#include "config/policies/grouping_file.hpp"
+#include "config/policies/policy_fields.hpp"
+#include "config/policies/policy_file.hpp"
 #include "kube/grouping_book.hpp"
 
 namespace muster::kube {

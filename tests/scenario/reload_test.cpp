@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "config/policy_fields.hpp"
-#include "config/policy_file.hpp"
-#include "config/shipped_profiles.hpp"
+#include "config/policies/policy_fields.hpp"
+#include "config/policies/policy_file.hpp"
+#include "config/profiles/shipped_profiles.hpp"
 #include "tests/scenario/reload_queues.hpp"
 
 namespace muster::testing {

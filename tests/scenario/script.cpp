@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "config/amounts.hpp"
-#include "config/policy_file.hpp"
-#include "config/shipped_profiles.hpp"
+#include "config/fields/amounts.hpp"
+#include "config/policies/policy_file.hpp"
+#include "config/profiles/shipped_profiles.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "kube/optional_kinds.hpp"
 #include "kube/storage_kinds.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "config/grouping_file.hpp"
+#include "config/policies/grouping_file.hpp"
 #include "kube/owner_reader.hpp"
 #include "property_world.hpp"
 #include "sim/direct_extender.hpp"
