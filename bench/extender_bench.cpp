@@ -21,7 +21,7 @@
 #include "http/client/client.hpp"
 #include "http/server/allocator.hpp"
 #include "http/server/server.hpp"
-#include "kube/encode.hpp"
+#include "kube/encode/encode.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::bench {

@@ -20,8 +20,8 @@
 #include "cluster/base/check.hpp"
 #include "cluster/holdings/cluster_state.hpp"
 #include "http/server/allocator.hpp"
-#include "kube/api_client.hpp"
-#include "kube/reflector.hpp"
+#include "kube/api/api_client.hpp"
+#include "kube/watch/reflector.hpp"
 
 namespace muster::bench {
 namespace {

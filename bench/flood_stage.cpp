@@ -15,8 +15,8 @@
 #include "extender/server_options.hpp"
 #include "http/server/server.hpp"
 #include "http/tls/serving_certificate.hpp"
-#include "kube/access_review.hpp"
-#include "kube/step_thread.hpp"
+#include "kube/admission/access_review.hpp"
+#include "kube/api/step_thread.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::bench {

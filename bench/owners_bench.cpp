@@ -21,7 +21,7 @@
 #include "cluster/base/check.hpp"
 #include "cluster/base/mutex.hpp"
 #include "config/policies/grouping_file.hpp"
-#include "kube/cluster_feed.hpp"
+#include "kube/watch/cluster_feed.hpp"
 
 namespace muster::bench {
 namespace {

@@ -23,13 +23,13 @@
 #include "cluster/base/check.hpp"
 #include "cluster/base/mutex.hpp"
 #include "http/server/allocator.hpp"
-#include "kube/cluster_feed.hpp"
-#include "kube/encode.hpp"
-#include "kube/events.hpp"
-#include "kube/gang_status_writer.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
-#include "kube/pod_writer.hpp"
+#include "kube/encode/encode.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/watch/cluster_feed.hpp"
+#include "kube/write/events.hpp"
+#include "kube/write/gang_status_writer.hpp"
+#include "kube/write/pod_writer.hpp"
 
 namespace muster::bench {
 namespace {

@@ -17,8 +17,8 @@
 #include "cluster/base/check.hpp"
 #include "cluster/base/mutex.hpp"
 #include "engine/scheduler.hpp"
-#include "kube/reflector.hpp"
-#include "kube/storage_kinds.hpp"
+#include "kube/watch/reflector.hpp"
+#include "kube/watch/storage_kinds.hpp"
 
 namespace muster::bench {
 namespace {

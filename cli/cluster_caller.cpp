@@ -6,12 +6,12 @@
 #include "cli/kubeconfig.hpp"
 #include "config/dns_names.hpp"
 #include "extender/cluster_access.hpp"
-#include "kube/access_review.hpp"
-#include "kube/api_client.hpp"
-#include "kube/api_status.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/admission/access_review.hpp"
+#include "kube/api/api_client.hpp"
+#include "kube/api/api_status.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::cli {
 

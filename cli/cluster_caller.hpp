@@ -16,7 +16,7 @@
 
 #include "cli/muster_caller.hpp"
 #include "cluster/base/ids.hpp"
-#include "kube/api_caller.hpp"
+#include "kube/api/api_caller.hpp"
 
 namespace muster::cli {
 

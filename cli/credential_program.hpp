@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cluster/base/result.hpp"
-#include "kube/exec_plugin.hpp"
+#include "kube/api/exec_plugin.hpp"
 
 namespace muster::cli {
 

@@ -11,8 +11,8 @@
 #include "config/dns_names.hpp"
 #include "config/file.hpp"
 #include "extender/cluster_access.hpp"
-#include "kube/api_client.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/api/api_client.hpp"
+#include "kube/json/json_writer.hpp"
 #include "topology/links/machine.hpp"
 #include "topology/vendors/parse_machine.hpp"
 

@@ -11,8 +11,8 @@
 #include "cli/server_pages.hpp"
 #include "cli/table.hpp"
 #include "config/dns_names.hpp"
-#include "kube/api_client.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/api/api_client.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include "cli/yaml_path.hpp"
 #include "config/documents/manifest.hpp"
 #include "engine/options.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "config/yaml/yaml_tree.hpp"
-#include "kube/admission_review.hpp"
+#include "kube/admission/admission_review.hpp"
 
 namespace muster::cli {
 

@@ -11,10 +11,10 @@
 #include "cli/yaml_path.hpp"
 #include "config/policies/grouping_file.hpp"
 #include "config/yaml/yaml_json.hpp"
-#include "kube/decode.hpp"
-#include "kube/grouping.hpp"
-#include "kube/json.hpp"
-#include "kube/muster_keys.hpp"
+#include "kube/admission/muster_keys.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/json/json.hpp"
+#include "kube/owners/grouping.hpp"
 
 namespace muster::cli {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "cli/credential_program.hpp"
 #include "extender/cluster_access.hpp"
-#include "kube/exec_plugin.hpp"
-#include "kube/kubeconfig.hpp"
+#include "kube/api/exec_plugin.hpp"
+#include "kube/api/kubeconfig.hpp"
 
 namespace muster::cli {
 

@@ -6,7 +6,7 @@
 
 #include "cli/args.hpp"
 #include "cluster/base/result.hpp"
-#include "kube/client_config.hpp"
+#include "kube/api/client_config.hpp"
 
 namespace muster::cli {
 

@@ -11,8 +11,8 @@
 #include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
 #include "config/fields/amounts.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::cli {
 namespace {

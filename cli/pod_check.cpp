@@ -12,14 +12,14 @@
 #include "cli/yaml_path.hpp"
 #include "config/documents/manifest.hpp"
 #include "config/yaml/yaml_json.hpp"
-#include "kube/decode.hpp"
-#include "kube/dialect_fields.hpp"
-#include "kube/dialect_keys.hpp"
-#include "kube/grouping.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
-#include "kube/pod_requests.hpp"
-#include "kube/resource_names.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/dialects/dialect_fields.hpp"
+#include "kube/dialects/dialect_keys.hpp"
+#include "kube/dialects/pod_requests.hpp"
+#include "kube/dialects/resource_names.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/owners/grouping.hpp"
 
 namespace muster::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cli/answer.hpp"
 #include "cli/table.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::cli {
 namespace {

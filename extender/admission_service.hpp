@@ -1,5 +1,6 @@
 // AdmissionService: the mutating webhook that takes new pods for Muster where the API server has no
-// MutatingAdmissionPolicy: its port, its certificate, its answers (kube/admission_review.hpp).
+// MutatingAdmissionPolicy: its port, its certificate, its answers
+// (kube/admission/admission_review.hpp).
 //
 //   API server ──POST /admit/gpu or /admit/all──▶ AdmissionReview ──▶ allowed, with a JSON Patch
 //   Secret ──▶ WebhookCertificate ──▶ the port opens with the first certificate
@@ -21,10 +22,10 @@
 #include "cluster/base/result.hpp"
 #include "http/messages/host_port.hpp"
 #include "http/server/server.hpp"
-#include "kube/admission_review.hpp"
-#include "kube/api_caller.hpp"
-#include "kube/step_thread.hpp"
-#include "kube/webhook_certificate.hpp"
+#include "kube/admission/admission_review.hpp"
+#include "kube/admission/webhook_certificate.hpp"
+#include "kube/api/api_caller.hpp"
+#include "kube/api/step_thread.hpp"
 
 namespace muster::extender {
 

@@ -5,8 +5,8 @@
 //   Perform ──▶ PodWriter ──▶ report      lease lost ──▶ no write leaves any more ──▶ lost()
 //
 // Taking over from another leader begins with a list of everything, and fences the other off
-// (kube/fence.hpp); the engine learns which pods the fence does not reach at once. Owned by the
-// service; Start and Stop by one thread, the rest from any.
+// (kube/lead/fence.hpp); the engine learns which pods the fence does not reach at once. Owned by
+// the service; Start and Stop by one thread, the rest from any.
 #pragma once
 
 #include <atomic>
@@ -25,21 +25,21 @@
 #include "extender/admission_service.hpp"
 #include "extender/cluster_metrics.hpp"
 #include "extender/log.hpp"
-#include "kube/access_review.hpp"
-#include "kube/api_client.hpp"
-#include "kube/client_config.hpp"
-#include "kube/cluster_feed.hpp"
-#include "kube/events.hpp"
-#include "kube/fence.hpp"
-#include "kube/gang_status_writer.hpp"
-#include "kube/lease.hpp"
-#include "kube/missed_pods.hpp"
-#include "kube/order_store.hpp"
-#include "kube/pod_writer.hpp"
-#include "kube/provisioning_writer.hpp"
-#include "kube/step_thread.hpp"
-#include "kube/takeover.hpp"
-#include "kube/usage_keeper.hpp"
+#include "kube/admission/access_review.hpp"
+#include "kube/admission/missed_pods.hpp"
+#include "kube/api/api_client.hpp"
+#include "kube/api/client_config.hpp"
+#include "kube/api/step_thread.hpp"
+#include "kube/lead/fence.hpp"
+#include "kube/lead/lease.hpp"
+#include "kube/lead/order_store.hpp"
+#include "kube/lead/takeover.hpp"
+#include "kube/lead/usage_keeper.hpp"
+#include "kube/watch/cluster_feed.hpp"
+#include "kube/write/events.hpp"
+#include "kube/write/gang_status_writer.hpp"
+#include "kube/write/pod_writer.hpp"
+#include "kube/write/provisioning_writer.hpp"
 
 namespace muster::extender {
 

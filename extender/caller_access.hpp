@@ -28,7 +28,7 @@
 #include "cluster/base/result.hpp"
 #include "config/policies/extender_settings.hpp"
 #include "http/messages/message.hpp"
-#include "kube/access_review.hpp"
+#include "kube/admission/access_review.hpp"
 
 namespace muster::extender {
 

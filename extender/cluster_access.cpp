@@ -13,8 +13,8 @@
 #include "config/file.hpp"
 #include "config/yaml/yaml_json.hpp"
 #include "config/yaml/yaml_parser.hpp"
-#include "kube/api_client.hpp"
-#include "kube/kubeconfig.hpp"
+#include "kube/api/api_client.hpp"
+#include "kube/api/kubeconfig.hpp"
 
 namespace muster::extender {
 

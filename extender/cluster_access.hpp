@@ -9,7 +9,7 @@
 #include "cluster/base/result.hpp"
 #include "cluster/base/units.hpp"
 #include "extender/admission_service.hpp"
-#include "kube/client_config.hpp"
+#include "kube/api/client_config.hpp"
 
 namespace muster::extender {
 

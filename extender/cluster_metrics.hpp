@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "extender/admission_service.hpp"
-#include "kube/api_client.hpp"
-#include "kube/cluster_feed.hpp"
+#include "kube/api/api_client.hpp"
+#include "kube/watch/cluster_feed.hpp"
 
 namespace muster::extender {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "extender/doctor_values.hpp"
-#include "kube/api_caller.hpp"
+#include "kube/api/api_caller.hpp"
 
 namespace muster::extender {
 

@@ -7,9 +7,9 @@
 #include "extender/doctor_parts.hpp"
 #include "http/messages/base64.hpp"
 #include "http/tls/serving_certificate.hpp"
-#include "kube/json.hpp"
-#include "kube/lease_record.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/timestamp.hpp"
+#include "kube/lead/lease_record.hpp"
 
 namespace muster::extender {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "http/messages/url.hpp"
-#include "kube/json.hpp"
+#include "kube/json/json.hpp"
 
 namespace muster::extender {
 

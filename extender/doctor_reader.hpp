@@ -8,8 +8,8 @@
 
 #include "cluster/base/result.hpp"
 #include "extender/doctor_values.hpp"
-#include "kube/api_caller.hpp"
-#include "kube/json_view.hpp"
+#include "kube/api/api_caller.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::extender {
 

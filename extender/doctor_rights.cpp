@@ -3,7 +3,7 @@
 #include <span>
 
 #include "extender/doctor_parts.hpp"
-#include "kube/access_review.hpp"
+#include "kube/admission/access_review.hpp"
 
 namespace muster::extender {
 

@@ -11,8 +11,8 @@
 #include "config/yaml/yaml_json.hpp"
 #include "config/yaml/yaml_parser.hpp"
 #include "extender/doctor_parts.hpp"
-#include "kube/json.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/timestamp.hpp"
 
 namespace muster::extender {
 

@@ -4,7 +4,7 @@
 
 #include "cluster/records/grouping_paths.hpp"
 #include "config/policies/grouping_text.hpp"
-#include "kube/grouping_book.hpp"
+#include "kube/owners/grouping_book.hpp"
 
 namespace muster::extender {
 

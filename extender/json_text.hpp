@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/base/units.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::extender {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "extender/json_text.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::extender {
 namespace {

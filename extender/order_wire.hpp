@@ -11,7 +11,7 @@
 
 #include "cluster/base/result.hpp"
 #include "engine/orders.hpp"
-#include "kube/access_review.hpp"
+#include "kube/admission/access_review.hpp"
 
 namespace muster::extender {
 

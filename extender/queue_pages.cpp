@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "extender/json_text.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/json/timestamp.hpp"
 
 namespace muster::extender {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/policies/policy_file.hpp"
-#include "kube/grouping_book.hpp"
+#include "kube/owners/grouping_book.hpp"
 
 namespace muster::extender {
 

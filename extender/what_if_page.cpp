@@ -11,8 +11,8 @@
 #include "extender/embedded/workload.hpp"
 #include "extender/start_policy.hpp"
 #include "extender/what_if_json.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::extender {
 namespace {

@@ -17,7 +17,7 @@
 #include "engine/scheduler.hpp"
 #include "extender/caller_access.hpp"
 #include "http/messages/message.hpp"
-#include "kube/grouping_book.hpp"
+#include "kube/owners/grouping_book.hpp"
 
 namespace muster::extender {
 

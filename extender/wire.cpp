@@ -7,10 +7,10 @@
 
 #include "extender/wire_parts.hpp"
 #include "extender/wire_scanner.hpp"
-#include "kube/decode.hpp"
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
-#include "kube/kept_fields.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/kept_fields.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::extender {
 

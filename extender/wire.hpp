@@ -3,8 +3,8 @@
 // embedded/caller_wire.hpp. Pure functions, any thread.
 //
 // Reading follows Go's encoding/json: keys in upper or lower case, null for absent, unknown keys
-// ignored. Beyond that, what is refused is listed in kube/json.hpp; so is a request with both, or
-// neither, of NodeNames and Nodes. Writing uses Go's names and order of fields.
+// ignored. Beyond that, what is refused is listed in kube/json/json.hpp; so is a request with both,
+// or neither, of NodeNames and Nodes. Writing uses Go's names and order of fields.
 #pragma once
 
 #include <string>

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "extender/wire_parts.hpp"
-#include "kube/decode.hpp"
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::extender {
 

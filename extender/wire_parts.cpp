@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "kube/json_view.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::extender {
 

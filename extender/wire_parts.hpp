@@ -11,8 +11,8 @@
 #include "cluster/base/result.hpp"
 #include "extender/wire_scanner.hpp"
 #include "extender/wire_values.hpp"
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::extender {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::extender {
 

@@ -17,8 +17,8 @@
 #include <string_view>
 
 #include "cluster/base/result.hpp"
-#include "kube/json.hpp"
-#include "kube/kept_object.hpp"
+#include "kube/decode/kept_object.hpp"
+#include "kube/json/json.hpp"
 
 namespace muster::extender {
 

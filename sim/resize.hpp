@@ -15,9 +15,9 @@
 
 namespace muster::sim {
 
-// What kube-scheduler counts for the pod, and Muster's decoder (kube/pod_holds.hpp): the most of
-// what it asks for, is allocated and has; but not what its kubelet has called infeasible. Null:
-// what its spec requests.
+// What kube-scheduler counts for the pod, and Muster's decoder (kube/decode/pod_holds.hpp): the
+// most of what it asks for, is allocated and has; but not what its kubelet has called infeasible.
+// Null: what its spec requests.
 std::shared_ptr<const cluster::Resources> ResizedOf(const PodRecord& pod);
 
 // It has what its spec requests, and nothing is pending.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "extender/wire_parts.hpp"
-#include "kube/encode.hpp"
+#include "kube/encode/encode.hpp"
 
 namespace muster::extender {
 

@@ -6,10 +6,10 @@
 
 #include "cluster/base/check.hpp"
 #include "extender/embedded/priority_classes.hpp"
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
-#include "kube/optional_kinds.hpp"
-#include "kube/owner_reader.hpp"
+#include "kube/decode/optional_kinds.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
+#include "kube/owners/owner_reader.hpp"
 #include "sim/muster_link.hpp"
 
 namespace muster::extender {

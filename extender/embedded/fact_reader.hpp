@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/facts.hpp"
-#include "kube/declared_gangs.hpp"
-#include "kube/news_joiner.hpp"
-#include "kube/pod_writer.hpp"
+#include "kube/owners/declared_gangs.hpp"
+#include "kube/watch/news_joiner.hpp"
+#include "kube/write/pod_writer.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::extender {

@@ -1,10 +1,10 @@
 // Manifests: Kubernetes YAML (or JSON, which is YAML) as objects of the embedded cluster.
 //
 // Nodes, PodGroups of every flavour (also Grove's PodGangs), Pods, Jobs and PriorityClasses, the
-// optional kinds of kube/optional_kinds.hpp, and Lists of them; where malformed objects are kept
-// also those of kinds that grouping rules name, with the uid by which the ownerReferences of others
-// know them. Beside what Muster itself reads, annotations and terminationGracePeriodSeconds are
-// kept, and the annotation
+// optional kinds of kube/decode/optional_kinds.hpp, and Lists of them; where malformed objects are
+// kept also those of kinds that grouping rules name, with the uid by which the ownerReferences of
+// others know them. Beside what Muster itself reads, annotations and terminationGracePeriodSeconds
+// are kept, and the annotation
 //   sim.muster.dev/runs-for: 90s       how long a simulated pod runs before it succeeds
 // Pure functions but for ReadManifestFile and CreateObjects.
 #pragma once

@@ -8,7 +8,7 @@
 #include "config/documents/node_pool.hpp"
 #include "config/yaml/yaml_json.hpp"
 #include "config/yaml/yaml_text.hpp"
-#include "kube/decode.hpp"
+#include "kube/decode/decode.hpp"
 
 namespace muster::extender {
 namespace {

@@ -1,8 +1,8 @@
 #include "extender/embedded/priority_classes.hpp"
 
 #include "config/yaml/yaml_json.hpp"
-#include "kube/decode.hpp"
-#include "kube/json.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/json/json.hpp"
 
 namespace muster::extender {
 

@@ -10,7 +10,7 @@
 #include "config/listed.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/embedded/manifests.hpp"
-#include "kube/admission_review.hpp"
+#include "kube/admission/admission_review.hpp"
 #include "sim/informer.hpp"
 #include "sim/job_controller.hpp"
 

@@ -8,7 +8,7 @@
 #include "cluster/base/result.hpp"
 #include "cluster/base/units.hpp"
 #include "engine/facts.hpp"
-#include "kube/grouping_book.hpp"
+#include "kube/owners/grouping_book.hpp"
 
 namespace muster::extender {
 

@@ -8,7 +8,7 @@
 
 #include "http/messages/base64.hpp"
 #include "http/tls/serving_certificate.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/json/json_writer.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::extender {

@@ -13,7 +13,7 @@
 #include "extender/wire.hpp"
 #include "http/client/client.hpp"
 #include "http/server/server.hpp"
-#include "kube/encode.hpp"
+#include "kube/encode/encode.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::extender::testing {

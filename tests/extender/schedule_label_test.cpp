@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/json/timestamp.hpp"
 #include "service_test_support.hpp"
 #include "tests/kube/api_server_support.hpp"
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "cluster/base/mutex.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
-#include "kube/usage_text.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
+#include "kube/lead/usage_text.hpp"
 #include "service_test_support.hpp"
 #include "tests/kube/api_server_support.hpp"
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kGuard = "manifests/admission/guard/guard.yaml";
 constexpr std::string_view kGrouping = "config/grouping/";
 constexpr std::string_view kGroup = "    group: ";
-constexpr std::string_view kKeys = "kube/muster_keys.cpp";
+constexpr std::string_view kKeys = "kube/admission/muster_keys.cpp";
 constexpr std::string_view kOfEvents = "muster.dev/muster";  // no key of an object
 constexpr std::string_view kPrefix = "muster.dev/";
 constexpr std::string_view kNameChars = "abcdefghijklmnopqrstuvwxyz0123456789.-";

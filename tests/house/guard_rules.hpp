@@ -15,7 +15,8 @@ namespace muster::house {
 // 3. It covers every API group that a grouping rule names: there are the owners of pods.
 std::vector<Finding> CheckGuard(const SourceTree& tree);
 
-// Each of these names, but for those of Events, has a constant that kube/muster_keys.cpp lists.
+// Each of these names, but for those of Events, has a constant that kube/admission/muster_keys.cpp
+// lists.
 std::vector<Finding> CheckMusterKeys(const SourceTree& tree);
 
 }  // namespace muster::house

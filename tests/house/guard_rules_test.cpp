@@ -12,7 +12,7 @@ const std::string kGuardRulesGuard = "manifests/admission/guard/guard.yaml";
 
 std::vector<Finding> Check(const std::string& header, const std::string& guard) {
   return CheckGuard(
-      MakeTree({MakeFile("kube/decode.hpp", header), MakeFile(kGuardRulesGuard, guard),
+      MakeTree({MakeFile("kube/decode/decode.hpp", header), MakeFile(kGuardRulesGuard, guard),
                 MakeFile("sim/other.hpp", "const char* kOther = \"muster.dev/other\";\n")}));
 }
 
@@ -25,7 +25,7 @@ TEST_CASE("every annotation that people may write on pods is allowed by the guar
       Check("// muster.dev/gpu…\nkOwn = \"muster.dev/*\";\n", "startsWith('muster.dev/')").empty());
   const auto findings = Check(gpus + size, "['muster.dev/something']\n");
   REQUIRE(findings.size() == 2);
-  CHECK(findings[0].path == "kube/decode.hpp");
+  CHECK(findings[0].path == "kube/decode/decode.hpp");
   CHECK(findings[0].line == 3);
   CHECK_THAT(findings[0].what, Catch::StartsWith("muster.dev/min-member is neither allowed in"));
   CHECK(findings[1] ==
@@ -56,13 +56,13 @@ TEST_CASE("every key of Muster's is in the list of keys", "[house][guard]") {
       "constexpr const char* kSize =\n    \"muster.dev/min-member\";\n"
       "constexpr const char* kName = \"muster.dev/muster\";\n";
   const auto check = [&](const std::string& list) {
-    return CheckMusterKeys(
-        MakeTree({MakeFile("kube/decode.hpp", keys), MakeFile("kube/muster_keys.cpp", list)}));
+    return CheckMusterKeys(MakeTree({MakeFile("kube/decode/decode.hpp", keys),
+                                     MakeFile("kube/admission/muster_keys.cpp", list)}));
   };
   CHECK(check("{kGpus,\n kSize};\n").empty());
   CHECK(check("{kGpus, kSizes};\n") ==
-        std::vector<Finding>{
-            {"kube/decode.hpp", 3, "muster.dev/min-member is not in kube/muster_keys.cpp"}});
+        std::vector<Finding>{{"kube/decode/decode.hpp", 3,
+                              "muster.dev/min-member is not in kube/admission/muster_keys.cpp"}});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Who has a token and what they may do, asked of the API server, and remembered for a while.
-#include "kube/access_review.hpp"
+#include "kube/admission/access_review.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

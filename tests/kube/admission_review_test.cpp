@@ -1,5 +1,5 @@
 // Which new pods are taken for Muster, and by which patch; that the manifests say the same in CEL.
-#include "kube/admission_review.hpp"
+#include "kube/admission/admission_review.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -8,8 +8,8 @@
 #include "config/file.hpp"
 #include "config/yaml/yaml_parser.hpp"
 #include "http/messages/base64.hpp"
-#include "kube/json.hpp"
-#include "kube/pod_requests.hpp"
+#include "kube/dialects/pod_requests.hpp"
+#include "kube/json/json.hpp"
 
 namespace muster::kube {
 namespace {

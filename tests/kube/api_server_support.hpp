@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "kube/api_client.hpp"
+#include "kube/api/api_client.hpp"
 #include "tests/http/tls_test_support.hpp"
 
 namespace muster::kube::testing {

@@ -1,5 +1,5 @@
 // Status objects: what a reply says that is no success.
-#include "kube/api_status.hpp"
+#include "kube/api/api_status.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "kube/at_a_time.hpp"
+#include "kube/api/at_a_time.hpp"
 
 #include <algorithm>
 #include <atomic>

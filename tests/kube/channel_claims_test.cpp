@@ -1,4 +1,4 @@
-#include "kube/channel_claims.hpp"
+#include "kube/watch/channel_claims.hpp"
 
 #include <catch2/catch.hpp>
 #include <memory>
@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "kube/decode.hpp"
-#include "kube/kept_object.hpp"
-#include "kube/resource.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/kept_object.hpp"
+#include "kube/watch/resource.hpp"
 
 namespace muster::kube {
 namespace {

@@ -1,5 +1,5 @@
 // Kubeconfigs: every field, and every refusal with the words that tell what to do.
-#include "kube/client_config.hpp"
+#include "kube/api/client_config.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "kube/exec_plugin.hpp"
-#include "kube/kubeconfig.hpp"
+#include "kube/api/exec_plugin.hpp"
+#include "kube/api/kubeconfig.hpp"
 
 using namespace muster::kube;
 using muster::cluster::Code;

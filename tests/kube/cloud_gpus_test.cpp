@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/node_devices.hpp"
+#include "kube/decode/node_devices.hpp"
 
 namespace muster::kube {
 namespace {

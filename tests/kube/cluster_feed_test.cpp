@@ -1,4 +1,4 @@
-#include "kube/cluster_feed.hpp"
+#include "kube/watch/cluster_feed.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

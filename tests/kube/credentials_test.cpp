@@ -1,5 +1,5 @@
 // Tokens that are rotated under us, in virtual time.
-#include "kube/credentials.hpp"
+#include "kube/api/credentials.hpp"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,10 +1,10 @@
-#include "kube/declared_gangs.hpp"
+#include "kube/owners/declared_gangs.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
 #include "cluster/holdings/cluster_state.hpp"
-#include "kube/decode.hpp"
+#include "kube/decode/decode.hpp"
 
 namespace muster::kube {
 namespace {

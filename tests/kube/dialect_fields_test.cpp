@@ -3,7 +3,7 @@
 //   MUSTER_UPDATE_GOLDENS=1 build/dev/kube_test "*podgroup-fields.md*"
 //
 // writes docs/podgroup-fields.md.
-#include "kube/dialect_fields.hpp"
+#include "kube/dialects/dialect_fields.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -18,8 +18,8 @@
 #include "cluster/base/split.hpp"
 #include "config/shipped_files.hpp"
 #include "config/yaml/yaml_parser.hpp"
-#include "kube/decode.hpp"
-#include "kube/dialect_keys.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/dialects/dialect_keys.hpp"
 
 namespace muster::kube {
 namespace {
@@ -289,7 +289,8 @@ std::string DocumentOf(const Dialect& dialect) {
 TEST_CASE("docs/podgroup-fields.md is what the tables say", "[kube][dialects]") {
   std::string text =
       "# Fields of PodGroups\n\n"
-      "Generated from `kube/dialect_fields.cpp` by `MUSTER_UPDATE_GOLDENS=1 build/dev/kube_test "
+      "Generated from `kube/dialects/dialect_fields.cpp` by `MUSTER_UPDATE_GOLDENS=1 "
+      "build/dev/kube_test "
       "\"*podgroup-fields.md*\"`.\n\n"
       "Every field of the `spec` of every kind of PodGroup that Muster reads, and whether it is "
       "honoured. What is set and not honoured is said\nby `muster explain gang` (`Not honoured`), "
@@ -305,7 +306,7 @@ TEST_CASE("docs/podgroup-fields.md is what the tables say", "[kube][dialects]") 
   for (const Dialect& dialect : DialectsOfOwners()) text += "\n#" + DocumentOf(dialect);
   text +=
       "\n# Labels and annotations of other schedulers\n\n"
-      "Likewise, of `kube/dialect_keys.cpp`: what is set on pods or PodGroups for another "
+      "Likewise, of `kube/dialects/dialect_keys.cpp`: what is set on pods or PodGroups for another "
       "scheduler, "
       "other than to `false`. `*` at the end stands for any rest.\n";
   for (const Dialect& dialect : DialectsOfKeys()) text += "\n#" + DocumentOf(dialect);

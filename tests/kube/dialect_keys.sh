@@ -2,7 +2,7 @@
 # Lists the labels and annotations that other schedulers know, from the constants in their sources:
 #   tests/kube/dialect_keys.sh DIRECTORY > tests/kube/dialect_keys.txt
 # DIRECTORY holds git clones named volcano, KAI-Scheduler, koordinator, kueue and HAMi. What Muster makes of each key is
-# in kube/dialect_keys.cpp.
+# in kube/dialects/dialect_keys.cpp.
 set -euo pipefail
 cd "$1"
 

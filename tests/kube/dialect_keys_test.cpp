@@ -1,4 +1,4 @@
-#include "kube/dialect_keys.hpp"
+#include "kube/dialects/dialect_keys.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cluster/base/split.hpp"
-#include "kube/decode.hpp"
+#include "kube/decode/decode.hpp"
 
 namespace muster::kube {
 namespace {

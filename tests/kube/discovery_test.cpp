@@ -1,10 +1,10 @@
-#include "kube/discovery.hpp"
+#include "kube/watch/discovery.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "kube/refusal.hpp"
+#include "kube/api/refusal.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

@@ -1,4 +1,4 @@
-#include "kube/events.hpp"
+#include "kube/write/events.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/timestamp.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

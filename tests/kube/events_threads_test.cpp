@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/events.hpp"
-#include "kube/step_thread.hpp"
+#include "kube/api/step_thread.hpp"
+#include "kube/write/events.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

@@ -1,4 +1,4 @@
-#include "kube/fair_line.hpp"
+#include "kube/api/fair_line.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

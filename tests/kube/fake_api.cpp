@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kube/json_writer.hpp"
+#include "kube/json/json_writer.hpp"
 
 namespace muster::kube {
 

@@ -14,7 +14,7 @@
 
 #include "cluster/base/mutex.hpp"
 #include "cluster/base/result.hpp"
-#include "kube/api_caller.hpp"
+#include "kube/api/api_caller.hpp"
 
 namespace muster::kube {
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "kube/reflector.hpp"
+#include "kube/watch/reflector.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

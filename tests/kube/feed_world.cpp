@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/decode.hpp"
-#include "kube/storage_kinds.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/watch/storage_kinds.hpp"
 
 namespace muster::kube {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "kube/cluster_feed.hpp"
+#include "kube/watch/cluster_feed.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

@@ -1,4 +1,4 @@
-#include "kube/fence.hpp"
+#include "kube/lead/fence.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cluster/base/check.hpp"
-#include "kube/admission_review.hpp"
-#include "kube/json.hpp"
+#include "kube/admission/admission_review.hpp"
+#include "kube/json/json.hpp"
 
 namespace muster::kube {
 namespace {

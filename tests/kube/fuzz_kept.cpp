@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cluster/base/check.hpp"
-#include "kube/order_store.hpp"
-#include "kube/usage_text.hpp"
+#include "kube/lead/order_store.hpp"
+#include "kube/lead/usage_text.hpp"
 #include "queues/usage_memory.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

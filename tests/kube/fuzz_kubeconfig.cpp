@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cluster/base/check.hpp"
-#include "kube/client_config.hpp"
-#include "kube/kubeconfig.hpp"
+#include "kube/api/client_config.hpp"
+#include "kube/api/kubeconfig.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace kube = muster::kube;

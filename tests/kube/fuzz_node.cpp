@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cluster/base/check.hpp"
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
-#include "kube/node_devices.hpp"
-#include "kube/node_links.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/node_devices.hpp"
+#include "kube/decode/node_links.hpp"
+#include "kube/encode/encode.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace kube = muster::kube;

@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "cluster/base/check.hpp"
-#include "kube/kept_object.hpp"
-#include "kube/node_parts.hpp"
-#include "kube/resource.hpp"
-#include "kube/storage_kinds.hpp"
+#include "kube/decode/kept_object.hpp"
+#include "kube/watch/node_parts.hpp"
+#include "kube/watch/resource.hpp"
+#include "kube/watch/storage_kinds.hpp"
 #include "topology/vendors/parse_machine.hpp"
 
 namespace muster::kube {

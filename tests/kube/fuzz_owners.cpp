@@ -10,10 +10,10 @@
 
 #include "cluster/base/check.hpp"
 #include "config/policies/grouping_file.hpp"
-#include "kube/grouping.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
-#include "kube/owner_reader.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/owners/grouping.hpp"
+#include "kube/owners/owner_reader.hpp"
 
 namespace muster::kube {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cluster/base/check.hpp"
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/encode/encode.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace kube = muster::kube;

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "cluster/base/check.hpp"
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
-#include "kube/json_view.hpp"
-#include "kube/kept_fields.hpp"
-#include "kube/list_stream.hpp"
-#include "kube/watch_stream.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/kept_fields.hpp"
+#include "kube/encode/encode.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/watch/list_stream.hpp"
+#include "kube/watch/watch_stream.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // What a gang's record says of an eviction survives being written and read.
-#include "kube/gang_record.hpp"
+#include "kube/dialects/gang_record.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "kube/gang_status.hpp"
+#include "kube/write/gang_status.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>
@@ -7,9 +7,9 @@
 
 #include "engine/gang_view.hpp"
 #include "engine/reason.hpp"
-#include "kube/conditions.hpp"
-#include "kube/json.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/timestamp.hpp"
+#include "kube/write/conditions.hpp"
 #include "tests/kube/played_group.hpp"
 
 namespace muster::kube {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/gang_view.hpp"
-#include "kube/gang_status_writer.hpp"
-#include "kube/step_thread.hpp"
+#include "kube/api/step_thread.hpp"
+#include "kube/write/gang_status_writer.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

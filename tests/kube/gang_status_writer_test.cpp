@@ -1,4 +1,4 @@
-#include "kube/gang_status_writer.hpp"
+#include "kube/write/gang_status_writer.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

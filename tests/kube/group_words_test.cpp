@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "kube/decode.hpp"
+#include "kube/decode/decode.hpp"
 
 namespace muster::kube {
 namespace {

@@ -1,10 +1,10 @@
-#include "kube/grouping_book.hpp"
+#include "kube/owners/grouping_book.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "kube/kept_fields.hpp"
-#include "kube/kept_object.hpp"
+#include "kube/decode/kept_fields.hpp"
+#include "kube/decode/kept_object.hpp"
 #include "tests/kube/grouping_book_world.hpp"
 
 namespace muster::kube {

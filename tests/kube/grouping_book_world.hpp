@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "config/policies/grouping_file.hpp"
-#include "kube/decode.hpp"
-#include "kube/grouping_book.hpp"
-#include "kube/json.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/json/json.hpp"
+#include "kube/owners/grouping_book.hpp"
 
 namespace muster::kube {
 

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "kube/grouping.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/json/timestamp.hpp"
+#include "kube/owners/grouping.hpp"
 #include "tests/kube/grouping_world.hpp"
 
 namespace muster::kube::testing {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "kube/grouping.hpp"
+#include "kube/owners/grouping.hpp"
 #include "tests/kube/grouping_world.hpp"
 
 namespace muster::kube::testing {

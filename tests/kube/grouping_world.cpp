@@ -5,7 +5,7 @@
 
 #include "config/documents/manifest.hpp"
 #include "config/policies/grouping_file.hpp"
-#include "kube/owner_reader.hpp"
+#include "kube/owners/owner_reader.hpp"
 
 namespace muster::kube::testing {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "cluster/records/grouping_rule.hpp"
-#include "kube/grouping.hpp"
-#include "kube/json.hpp"
+#include "kube/json/json.hpp"
+#include "kube/owners/grouping.hpp"
 
 namespace muster::kube::testing {
 

@@ -1,11 +1,11 @@
 // HAMi's annotations about which GPUs a pod gets.
-#include "kube/hami_choice.hpp"
+#include "kube/dialects/hami_choice.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
 #include "cluster/records/node.hpp"
-#include "kube/decode.hpp"
+#include "kube/decode/decode.hpp"
 
 namespace muster::kube {
 namespace {

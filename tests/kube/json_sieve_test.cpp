@@ -1,12 +1,12 @@
-#include "kube/json_sieve.hpp"
+#include "kube/json/json_sieve.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "kube/decode.hpp"
-#include "kube/json.hpp"
-#include "kube/kept_fields.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/kept_fields.hpp"
+#include "kube/json/json.hpp"
 
 namespace muster::kube {
 namespace {

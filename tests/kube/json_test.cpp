@@ -1,10 +1,10 @@
-#include "kube/json.hpp"
+#include "kube/json/json.hpp"
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 
-#include "kube/json_view.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::kube {
 namespace {

@@ -1,11 +1,11 @@
-#include "kube/json_writer.hpp"
+#include "kube/json/json_writer.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
 
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
 
 namespace muster::kube {
 namespace {

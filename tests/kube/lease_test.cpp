@@ -1,4 +1,4 @@
-#include "kube/lease.hpp"
+#include "kube/lead/lease.hpp"
 
 #include <catch2/catch.hpp>
 #include <set>

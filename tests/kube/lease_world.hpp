@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/lease.hpp"
+#include "kube/lead/lease.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

@@ -1,12 +1,12 @@
-#include "kube/list_stream.hpp"
+#include "kube/watch/list_stream.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "kube/kept_fields.hpp"
-#include "kube/page_limit.hpp"
-#include "kube/watch_stream.hpp"
+#include "kube/decode/kept_fields.hpp"
+#include "kube/watch/page_limit.hpp"
+#include "kube/watch/watch_stream.hpp"
 
 namespace muster::kube {
 namespace {

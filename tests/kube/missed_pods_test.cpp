@@ -1,6 +1,6 @@
 // Pods that the label of their namespace gives to Muster, and that nobody took: which ones, when
 // they are told, and how often.
-#include "kube/missed_pods.hpp"
+#include "kube/admission/missed_pods.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "kube/node_devices.hpp"
+#include "kube/decode/node_devices.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,12 +1,12 @@
 // How a node's GPUs are connected: from its annotations, best source first.
-#include "kube/node_links.hpp"
+#include "kube/decode/node_links.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/encode/encode.hpp"
 #include "topology/links/node_topology.hpp"
 #include "topology/vendors/parse_machine.hpp"
 

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/encode/encode.hpp"
 
 namespace muster::kube {
 namespace {

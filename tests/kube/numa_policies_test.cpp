@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "kube/decode.hpp"
-#include "kube/kept_object.hpp"
-#include "kube/node_parts.hpp"
-#include "kube/resource.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/kept_object.hpp"
+#include "kube/watch/node_parts.hpp"
+#include "kube/watch/resource.hpp"
 
 namespace muster::kube {
 namespace {

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "kube/cluster_feed.hpp"
+#include "kube/watch/cluster_feed.hpp"
 #include "tests/kube/feed_world.hpp"
 
 namespace muster::kube {

@@ -1,5 +1,5 @@
 // The ConfigMap of operators' orders: what is read, what is written, and what is never overwritten.
-#include "kube/order_store.hpp"
+#include "kube/lead/order_store.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/policies/grouping_file.hpp"
-#include "kube/owner_reader.hpp"
+#include "kube/owners/owner_reader.hpp"
 #include "tests/kube/feed_world.hpp"
 
 namespace muster::kube {

@@ -1,5 +1,5 @@
 // Bounds of what is kept of owners of pods, and rules that read what was not kept.
-#include "kube/owner_store.hpp"
+#include "kube/owners/owner_store.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,9 +8,9 @@
 
 #include "config/policies/grouping_file.hpp"
 #include "config/policies/grouping_text.hpp"
-#include "kube/dialect_fields.hpp"
-#include "kube/json_view.hpp"
-#include "kube/owner_reader.hpp"
+#include "kube/dialects/dialect_fields.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/owners/owner_reader.hpp"
 #include "tests/kube/grouping_book_world.hpp"
 
 namespace muster::kube {

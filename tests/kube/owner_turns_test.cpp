@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "config/policies/grouping_file.hpp"
-#include "kube/owner_table.hpp"
+#include "kube/owners/owner_table.hpp"
 
 namespace muster::kube {
 namespace {

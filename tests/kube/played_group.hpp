@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/gang_status.hpp"
+#include "kube/write/gang_status.hpp"
 
 namespace muster::kube {
 

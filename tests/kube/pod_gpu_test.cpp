@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/decode.hpp"
+#include "kube/decode/decode.hpp"
 
 namespace muster::kube {
 namespace {

@@ -1,4 +1,4 @@
-#include "kube/pod_group_choice.hpp"
+#include "kube/dialects/pod_group_choice.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

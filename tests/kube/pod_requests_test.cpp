@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/encode/encode.hpp"
 
 namespace muster::kube {
 namespace {

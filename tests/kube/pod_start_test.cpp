@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/encode/encode.hpp"
+#include "kube/json/timestamp.hpp"
 
 namespace muster::kube {
 namespace {

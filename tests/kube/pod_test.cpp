@@ -2,7 +2,7 @@
 #include <map>
 #include <string>
 
-#include "kube/decode.hpp"
+#include "kube/decode/decode.hpp"
 
 namespace muster::kube {
 namespace {

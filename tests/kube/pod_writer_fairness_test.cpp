@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/pod_writer.hpp"
+#include "kube/write/pod_writer.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

@@ -1,4 +1,4 @@
-#include "kube/pod_writer.hpp"
+#include "kube/write/pod_writer.hpp"
 
 #include <algorithm>
 #include <atomic>

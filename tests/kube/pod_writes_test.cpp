@@ -1,4 +1,4 @@
-#include "kube/pod_writes.hpp"
+#include "kube/write/pod_writes.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/encode/encode.hpp"
 
 namespace muster::kube {
 namespace {

@@ -2,12 +2,12 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "kube/decode.hpp"
-#include "kube/json.hpp"
-#include "kube/optional_kinds.hpp"
-#include "kube/provisioning_objects.hpp"
-#include "kube/provisioning_writer.hpp"
-#include "kube/resource.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/optional_kinds.hpp"
+#include "kube/json/json.hpp"
+#include "kube/watch/resource.hpp"
+#include "kube/write/provisioning_objects.hpp"
+#include "kube/write/provisioning_writer.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

@@ -1,5 +1,5 @@
 // Lanes: how often, in which order, and how waiting ends.
-#include "kube/rate_limiter.hpp"
+#include "kube/api/rate_limiter.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,11 +1,11 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "kube/decode.hpp"
-#include "kube/json.hpp"
-#include "kube/kept_fields.hpp"
-#include "kube/kept_object.hpp"
-#include "kube/resource.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/kept_fields.hpp"
+#include "kube/decode/kept_object.hpp"
+#include "kube/json/json.hpp"
+#include "kube/watch/resource.hpp"
 
 namespace muster::kube {
 namespace {

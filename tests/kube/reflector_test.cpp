@@ -1,4 +1,4 @@
-#include "kube/reflector.hpp"
+#include "kube/watch/reflector.hpp"
 
 #include <catch2/catch.hpp>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "kube/resource_names.hpp"
+#include "kube/dialects/resource_names.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "kube/decode.hpp"
-#include "kube/kept_object.hpp"
-#include "kube/resource.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/decode/kept_object.hpp"
+#include "kube/watch/resource.hpp"
 
 namespace muster::kube {
 namespace {

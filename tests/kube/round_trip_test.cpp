@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "kube/decode.hpp"
-#include "kube/encode.hpp"
-#include "kube/list_stream.hpp"
-#include "kube/resource.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/encode/encode.hpp"
+#include "kube/watch/list_stream.hpp"
+#include "kube/watch/resource.hpp"
 #include "tests/kube/noisy_objects.hpp"
 #include "tests/kube/record_dice.hpp"
 #include "topology/links/node_topology.hpp"

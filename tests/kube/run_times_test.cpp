@@ -1,11 +1,11 @@
 // How long pods, Jobs and PodGroups say that they run.
-#include "kube/run_times.hpp"
+#include "kube/dialects/run_times.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "kube/decode.hpp"
-#include "kube/timestamp.hpp"
+#include "kube/decode/decode.hpp"
+#include "kube/json/timestamp.hpp"
 
 namespace muster::kube {
 namespace {

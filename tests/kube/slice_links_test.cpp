@@ -1,5 +1,5 @@
 // Links of ResourceSlices: the GPUs of whole pools, matched with a node's, and joined to nodes.
-#include "kube/slice_links.hpp"
+#include "kube/watch/slice_links.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/node_parts.hpp"
+#include "kube/watch/node_parts.hpp"
 #include "topology/vendors/parse_machine.hpp"
 
 namespace muster::kube {

@@ -1,4 +1,4 @@
-#include "kube/step_thread.hpp"
+#include "kube/api/step_thread.hpp"
 
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,12 +1,12 @@
 // Claims, volumes and classes as the API server shows them, and how a feed reads them.
-#include "kube/storage_kinds.hpp"
+#include "kube/watch/storage_kinds.hpp"
 
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include "kube/kept_object.hpp"
+#include "kube/decode/kept_object.hpp"
 #include "tests/kube/feed_world.hpp"
 
 namespace muster::kube {

@@ -1,4 +1,4 @@
-#include "kube/takeover.hpp"
+#include "kube/lead/takeover.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

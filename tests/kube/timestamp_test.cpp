@@ -1,4 +1,4 @@
-#include "kube/timestamp.hpp"
+#include "kube/json/timestamp.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

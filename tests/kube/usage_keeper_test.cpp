@@ -1,14 +1,14 @@
 // What queues have used, in a ConfigMap: what is read, what is written and when, what stays as it
 // is.
-#include "kube/usage_keeper.hpp"
+#include "kube/lead/usage_keeper.hpp"
 
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "kube/json_writer.hpp"
-#include "kube/usage_text.hpp"
+#include "kube/json/json_writer.hpp"
+#include "kube/lead/usage_text.hpp"
 #include "queues/usage_memory.hpp"
 #include "tests/kube/fake_api.hpp"
 

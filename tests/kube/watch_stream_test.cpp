@@ -1,10 +1,10 @@
-#include "kube/watch_stream.hpp"
+#include "kube/watch/watch_stream.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "kube/kept_fields.hpp"
+#include "kube/decode/kept_fields.hpp"
 
 namespace muster::kube {
 namespace {

@@ -1,6 +1,6 @@
 // The webhook's certificate in a Secret and its authorities in the webhook configuration: made,
 // served by all, replaced in time, by an API server that the test plays.
-#include "kube/webhook_certificate.hpp"
+#include "kube/admission/webhook_certificate.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -9,9 +9,9 @@
 
 #include "http/messages/base64.hpp"
 #include "http/tls/serving_certificate.hpp"
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
-#include "kube/json_writer.hpp"
+#include "kube/json/json.hpp"
+#include "kube/json/json_view.hpp"
+#include "kube/json/json_writer.hpp"
 #include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {

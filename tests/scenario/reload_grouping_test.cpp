@@ -10,7 +10,7 @@
 #include "config/policies/grouping_file.hpp"
 #include "config/policies/policy_fields.hpp"
 #include "config/policies/policy_file.hpp"
-#include "kube/grouping_book.hpp"
+#include "kube/owners/grouping_book.hpp"
 
 namespace muster::kube {
 namespace {

@@ -10,8 +10,8 @@
 #include "config/policies/policy_file.hpp"
 #include "config/profiles/shipped_profiles.hpp"
 #include "extender/embedded/manifests.hpp"
-#include "kube/optional_kinds.hpp"
-#include "kube/storage_kinds.hpp"
+#include "kube/decode/optional_kinds.hpp"
+#include "kube/watch/storage_kinds.hpp"
 
 namespace muster::testing {
 

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "config/policies/grouping_file.hpp"
-#include "kube/owner_reader.hpp"
+#include "kube/owners/owner_reader.hpp"
 #include "property_world.hpp"
 #include "sim/direct_extender.hpp"
 #include "sim_support.hpp"

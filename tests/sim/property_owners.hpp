@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/declared_gangs.hpp"
-#include "kube/news_joiner.hpp"
+#include "kube/owners/declared_gangs.hpp"
+#include "kube/watch/news_joiner.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::sim::testing {
