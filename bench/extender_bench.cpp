@@ -22,7 +22,7 @@
 #include "http/server/allocator.hpp"
 #include "http/server/server.hpp"
 #include "kube/encode/encode.hpp"
-#include "sim/cluster.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::bench {
 namespace {

@@ -17,7 +17,7 @@
 #include "http/tls/serving_certificate.hpp"
 #include "kube/admission/access_review.hpp"
 #include "kube/api/step_thread.hpp"
-#include "sim/cluster.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::bench {
 namespace {

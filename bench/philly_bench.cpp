@@ -22,10 +22,10 @@
 #include "config/file.hpp"
 #include "config/policies/policy_file.hpp"
 #include "config/profiles/shipped_profiles.hpp"
-#include "sim/csv.hpp"
-#include "sim/known_durations.hpp"
-#include "sim/replay.hpp"
-#include "sim/trace.hpp"
+#include "sim/replay/csv.hpp"
+#include "sim/replay/known_durations.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/trace.hpp"
 
 namespace muster::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/replay_statistics.hpp"
+#include "sim/replay/replay_statistics.hpp"
 
 namespace muster::bench {
 

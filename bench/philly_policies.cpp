@@ -4,7 +4,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "sim/csv.hpp"
+#include "sim/replay/csv.hpp"
 
 namespace muster::bench {
 

@@ -14,8 +14,8 @@
 
 #include "config/file.hpp"
 #include "extender/embedded/wire_extender.hpp"
-#include "sim/replay.hpp"
-#include "sim/trace.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/trace.hpp"
 
 namespace muster::bench {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "cluster/base/check.hpp"
-#include "sim/replay.hpp"
-#include "sim/trace.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/trace.hpp"
 
 namespace muster::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/table.hpp"
 #include "config/file.hpp"
 #include "extender/embedded/node_list.hpp"
-#include "sim/trace.hpp"
+#include "sim/replay/trace.hpp"
 
 namespace muster::cli {
 

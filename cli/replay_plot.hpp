@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/replay_statistics.hpp"
+#include "sim/replay/replay_statistics.hpp"
 
 namespace muster::cli {
 

@@ -27,10 +27,10 @@
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/node_list.hpp"
 #include "extender/embedded/wire_extender.hpp"
-#include "sim/job_owners.hpp"
-#include "sim/known_durations.hpp"
-#include "sim/replay.hpp"
-#include "sim/trace.hpp"
+#include "sim/replay/job_owners.hpp"
+#include "sim/replay/known_durations.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/trace.hpp"
 
 namespace muster::cli {
 namespace {

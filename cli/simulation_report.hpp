@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/replay.hpp"
+#include "sim/replay/replay.hpp"
 
 namespace muster::cli {
 

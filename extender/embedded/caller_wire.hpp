@@ -11,7 +11,7 @@
 #include "cluster/records/pod.hpp"
 #include "engine/extender_api.hpp"
 #include "extender/wire.hpp"
-#include "sim/extender_port.hpp"
+#include "sim/calls/extender_port.hpp"
 
 namespace muster::extender {
 

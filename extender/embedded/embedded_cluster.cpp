@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "sim/informer.hpp"
+#include "sim/api_server/informer.hpp"
 
 namespace muster::extender {
 namespace {

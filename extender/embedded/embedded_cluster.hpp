@@ -18,14 +18,14 @@
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
 #include "extender/embedded/fact_reader.hpp"
-#include "sim/api_actions.hpp"
-#include "sim/api_server.hpp"
-#include "sim/event_loop.hpp"
-#include "sim/extender_port.hpp"
-#include "sim/informer.hpp"
-#include "sim/job_controller.hpp"
-#include "sim/kube_scheduler.hpp"
-#include "sim/kubelet.hpp"
+#include "sim/api_server/api_server.hpp"
+#include "sim/api_server/event_loop.hpp"
+#include "sim/api_server/informer.hpp"
+#include "sim/calls/api_actions.hpp"
+#include "sim/calls/extender_port.hpp"
+#include "sim/schedulers/kube_scheduler.hpp"
+#include "sim/world/job_controller.hpp"
+#include "sim/world/kubelet.hpp"
 
 namespace muster::extender {
 

@@ -10,7 +10,7 @@
 #include "kube/json/json_view.hpp"
 #include "kube/json/json_writer.hpp"
 #include "kube/owners/owner_reader.hpp"
-#include "sim/muster_link.hpp"
+#include "sim/calls/muster_link.hpp"
 
 namespace muster::extender {
 namespace {

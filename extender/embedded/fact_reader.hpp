@@ -16,7 +16,7 @@
 #include "kube/owners/declared_gangs.hpp"
 #include "kube/watch/news_joiner.hpp"
 #include "kube/write/pod_writer.hpp"
-#include "sim/watch.hpp"
+#include "sim/api_server/watch.hpp"
 
 namespace muster::extender {
 

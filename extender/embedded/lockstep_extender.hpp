@@ -20,8 +20,8 @@
 #include "extender/handlers.hpp"
 #include "http/client/client.hpp"
 #include "http/server/server.hpp"
-#include "sim/event_loop.hpp"
-#include "sim/muster_link.hpp"
+#include "sim/api_server/event_loop.hpp"
+#include "sim/calls/muster_link.hpp"
 
 namespace muster::extender {
 

@@ -23,8 +23,8 @@
 #include "kube/dialects/resource_names.hpp"
 #include "kube/owners/owner_chain.hpp"
 #include "kube/watch/storage_kinds.hpp"
-#include "sim/cluster.hpp"
-#include "sim/random.hpp"
+#include "sim/api_server/random.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::extender {
 namespace {

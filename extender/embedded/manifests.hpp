@@ -20,8 +20,8 @@
 #include "cluster/records/node.hpp"
 #include "cluster/records/pod_group.hpp"
 #include "extender/embedded/priority_classes.hpp"
-#include "sim/api_server.hpp"
-#include "sim/records.hpp"
+#include "sim/api_server/api_server.hpp"
+#include "sim/api_server/records.hpp"
 
 namespace muster::extender {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "extender/embedded/manifests.hpp"
-#include "sim/api_server.hpp"
+#include "sim/api_server/api_server.hpp"
 
 namespace muster::extender {
 

@@ -11,8 +11,8 @@
 #include "cluster/base/result.hpp"
 #include "cluster/records/priority_class.hpp"
 #include "config/documents/manifest.hpp"
-#include "sim/api_server.hpp"
-#include "sim/records.hpp"
+#include "sim/api_server/api_server.hpp"
+#include "sim/api_server/records.hpp"
 
 namespace muster::extender {
 

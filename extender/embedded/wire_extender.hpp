@@ -8,8 +8,8 @@
 
 #include "extender/embedded/wire_port.hpp"
 #include "extender/handlers.hpp"
-#include "sim/event_loop.hpp"
-#include "sim/muster_link.hpp"
+#include "sim/api_server/event_loop.hpp"
+#include "sim/calls/muster_link.hpp"
 
 namespace muster::extender {
 

@@ -8,7 +8,7 @@
 
 #include "cluster/base/result.hpp"
 #include "extender/metrics.hpp"
-#include "sim/extender_port.hpp"
+#include "sim/calls/extender_port.hpp"
 
 namespace muster::extender {
 

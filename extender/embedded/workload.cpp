@@ -11,8 +11,8 @@
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "kube/admission/admission_review.hpp"
-#include "sim/informer.hpp"
-#include "sim/job_controller.hpp"
+#include "sim/api_server/informer.hpp"
+#include "sim/world/job_controller.hpp"
 
 namespace muster::extender {
 

@@ -5,7 +5,7 @@
 
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/wire_extender.hpp"
-#include "sim/cluster.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::extender::testing {
 namespace {

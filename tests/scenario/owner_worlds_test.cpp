@@ -7,8 +7,8 @@
 
 #include "config/policies/grouping_file.hpp"
 #include "extender/embedded/fact_reader.hpp"
-#include "sim/cluster.hpp"
-#include "sim/random.hpp"
+#include "sim/api_server/random.hpp"
+#include "sim/world/cluster.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::testing {

@@ -53,8 +53,8 @@
 #include "engine/facts.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/start_policy.hpp"
-#include "sim/autoscaler.hpp"
-#include "sim/cluster.hpp"
+#include "sim/world/autoscaler.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::testing {
 

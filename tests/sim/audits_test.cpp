@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/restart_audit.hpp"
-#include "sim/shape_audit.hpp"
+#include "sim/audit/restart_audit.hpp"
+#include "sim/audit/shape_audit.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {

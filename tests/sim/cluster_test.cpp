@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "engine/scheduler.hpp"
-#include "sim/auditor.hpp"
-#include "sim/random.hpp"
+#include "sim/api_server/random.hpp"
+#include "sim/audit/auditor.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {

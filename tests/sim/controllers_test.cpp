@@ -1,8 +1,8 @@
 // The simulated kubelets and the Job controller.
 #include <catch2/catch.hpp>
 
-#include "sim/job_controller.hpp"
-#include "sim/kubelet.hpp"
+#include "sim/world/job_controller.hpp"
+#include "sim/world/kubelet.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {

@@ -1,5 +1,5 @@
 // CSV as spreadsheets and people write it (RFC 4180).
-#include "sim/csv.hpp"
+#include "sim/replay/csv.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "sim/event_loop.hpp"
+#include "sim/api_server/event_loop.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cluster/base/check.hpp"
-#include "sim/csv.hpp"
+#include "sim/replay/csv.hpp"
 
 namespace {
 

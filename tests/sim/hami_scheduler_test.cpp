@@ -1,11 +1,11 @@
-#include "sim/hami_scheduler.hpp"
+#include "sim/schedulers/hami_scheduler.hpp"
 
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/cluster.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::sim {
 namespace {

@@ -1,8 +1,8 @@
-#include "sim/left_over.hpp"
+#include "sim/replay/left_over.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "sim/cluster.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::sim {
 namespace {

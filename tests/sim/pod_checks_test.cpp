@@ -1,6 +1,6 @@
 // The simulated kube-scheduler's checks among pods and those of placement are written apart: on
 // random clusters they say the same of every pod and node.
-#include "sim/pod_checks.hpp"
+#include "sim/schedulers/pod_checks.hpp"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/scheduler.hpp"
-#include "sim/auditor.hpp"
+#include "sim/audit/auditor.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {

@@ -6,7 +6,7 @@
 #include "engine/scheduler.hpp"
 #include "engine/what_if.hpp"
 #include "property_world.hpp"
-#include "sim/scheduler_cache.hpp"
+#include "sim/schedulers/scheduler_cache.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {

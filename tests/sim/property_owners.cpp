@@ -6,7 +6,7 @@
 #include "config/policies/grouping_file.hpp"
 #include "kube/owners/owner_reader.hpp"
 #include "property_world.hpp"
-#include "sim/direct_extender.hpp"
+#include "sim/calls/direct_extender.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {

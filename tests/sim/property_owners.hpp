@@ -14,7 +14,7 @@
 
 #include "kube/owners/declared_gangs.hpp"
 #include "kube/watch/news_joiner.hpp"
-#include "sim/cluster.hpp"
+#include "sim/world/cluster.hpp"
 
 namespace muster::sim::testing {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "queues/queue_spec.hpp"
-#include "sim/random.hpp"
+#include "sim/api_server/random.hpp"
 
 namespace muster::sim::testing {
 

@@ -6,7 +6,7 @@
 
 #include "engine/scheduler.hpp"
 #include "property_queues.hpp"
-#include "sim/direct_extender.hpp"
+#include "sim/calls/direct_extender.hpp"
 #include "sim_support.hpp"
 #include "tests/support/fabrics.hpp"
 #include "tests/topology/machines.hpp"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "property_owners.hpp"
-#include "sim/autoscaler.hpp"
-#include "sim/cluster.hpp"
-#include "sim/random.hpp"
+#include "sim/api_server/random.hpp"
+#include "sim/world/autoscaler.hpp"
+#include "sim/world/cluster.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::sim::testing {

@@ -1,12 +1,12 @@
-#include "sim/replay_statistics.hpp"
+#include "sim/replay/replay_statistics.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "sim/known_durations.hpp"
-#include "sim/queue_shares.hpp"
-#include "sim/replay.hpp"
-#include "sim/trace.hpp"
+#include "sim/replay/known_durations.hpp"
+#include "sim/replay/queue_shares.hpp"
+#include "sim/replay/replay.hpp"
+#include "sim/replay/trace.hpp"
 
 namespace muster::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/replay.hpp"
+#include "sim/replay/replay.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

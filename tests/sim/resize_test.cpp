@@ -1,10 +1,10 @@
 // Pods that are resized in place: what the simulated kubelet, kube-scheduler and auditor make of
 // it.
-#include "sim/resize.hpp"
+#include "sim/api_server/resize.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "sim/kubelet.hpp"
+#include "sim/world/kubelet.hpp"
 #include "sim_support.hpp"
 
 namespace muster::sim::testing {

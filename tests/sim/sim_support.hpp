@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/api_server.hpp"
-#include "sim/cluster.hpp"
-#include "sim/event_loop.hpp"
-#include "sim/kube_scheduler.hpp"
+#include "sim/api_server/api_server.hpp"
+#include "sim/api_server/event_loop.hpp"
+#include "sim/schedulers/kube_scheduler.hpp"
+#include "sim/world/cluster.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::sim::testing {

@@ -1,4 +1,4 @@
-#include "sim/trace.hpp"
+#include "sim/replay/trace.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

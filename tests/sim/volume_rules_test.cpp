@@ -1,6 +1,6 @@
 // The simulated kube-scheduler's rules of volumes and Muster's are written apart: on random
 // clusters they say the same of every pod and node.
-#include "sim/volume_rules.hpp"
+#include "sim/schedulers/volume_rules.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
