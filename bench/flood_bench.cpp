@@ -20,7 +20,7 @@
 #include "bench/flood_process.hpp"
 #include "bench/flood_stage.hpp"
 #include "bench/timing.hpp"
-#include "extender/http_verbs.hpp"
+#include "extender/verbs/http_verbs.hpp"
 #include "http/client/client.hpp"
 #include "http/server/allocator.hpp"
 

@@ -7,7 +7,7 @@
 #include "cli/policy_room.hpp"
 #include "config/documents/manifest.hpp"
 #include "config/policies/policy_manifest.hpp"
-#include "extender/grouping_reach.hpp"
+#include "extender/live/grouping_reach.hpp"
 
 namespace muster::cli {
 namespace {

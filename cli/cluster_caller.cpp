@@ -5,7 +5,7 @@
 
 #include "cli/kubeconfig.hpp"
 #include "config/dns_names.hpp"
-#include "extender/cluster_access.hpp"
+#include "extender/live/cluster_access.hpp"
 #include "kube/admission/access_review.hpp"
 #include "kube/api/api_client.hpp"
 #include "kube/api/api_status.hpp"

@@ -10,7 +10,7 @@
 #include "cli/cli.hpp"
 #include "config/dns_names.hpp"
 #include "config/file.hpp"
-#include "extender/cluster_access.hpp"
+#include "extender/live/cluster_access.hpp"
 #include "kube/api/api_client.hpp"
 #include "kube/json/json_writer.hpp"
 #include "topology/links/machine.hpp"

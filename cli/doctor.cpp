@@ -1,5 +1,5 @@
 // muster doctor: what keeps an installation of Muster from working.
-#include "extender/doctor.hpp"
+#include "extender/doctor/doctor.hpp"
 
 #include <algorithm>
 #include <chrono>

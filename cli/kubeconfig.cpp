@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/credential_program.hpp"
-#include "extender/cluster_access.hpp"
+#include "extender/live/cluster_access.hpp"
 #include "kube/api/exec_plugin.hpp"
 #include "kube/api/kubeconfig.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "cli/cli.hpp"
 #include "cli/signals.hpp"
-#include "extender/log.hpp"
 #include "extender/service.hpp"
+#include "extender/telemetry/log.hpp"
 #include "http/messages/host_port.hpp"
 #include "http/server/allocator.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/table.hpp"
-#include "extender/json_text.hpp"
+#include "extender/wire/json_text.hpp"
 
 namespace muster::cli {
 namespace {

@@ -10,15 +10,15 @@
 #include "cli/reach.hpp"
 #include "cli/server_pages.hpp"
 #include "cli/whatif_text.hpp"
-#include "extender/json_text.hpp"
-#include "extender/what_if_page.hpp"
+#include "extender/pages/what_if_page.hpp"
+#include "extender/wire/json_text.hpp"
 
 namespace muster::cli {
 namespace {
 
 using cluster::Result;
 
-// The request of extender/what_if_page.hpp; nothing: what is wrong is on `err`.
+// The request of extender/pages/what_if_page.hpp; nothing: what is wrong is on `err`.
 std::optional<std::string> RequestOf(const Args& args, const CliStreams& streams) {
   const auto fail = [&](const cluster::Error& error) {
     Fail(streams, error.ToString());

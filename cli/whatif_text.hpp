@@ -1,5 +1,6 @@
-// What `muster whatif` prints, made from the JSON of POST /v1/whatif (extender/what_if_page.hpp).
-// Pure function; an error means that the text is not what a muster server sends.
+// What `muster whatif` prints, made from the JSON of POST /v1/whatif
+// (extender/pages/what_if_page.hpp). Pure function; an error means that the text is not what a
+// muster server sends.
 #pragma once
 
 #include <string>

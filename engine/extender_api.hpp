@@ -1,6 +1,6 @@
 // The extender protocol without its wire form: what kube-scheduler asks and what Muster answers.
 // kube-scheduler's side of it (sim/) and ours (extender/) both speak these structs;
-// extender/wire.hpp encodes them.
+// extender/wire/wire.hpp encodes them.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@
 #include "cluster/base/units.hpp"
 #include "engine/ports.hpp"
 #include "engine/scheduler.hpp"
-#include "extender/log.hpp"
-#include "extender/metrics.hpp"
+#include "extender/telemetry/log.hpp"
+#include "extender/telemetry/metrics.hpp"
 
 namespace muster::extender {
 

@@ -15,8 +15,8 @@
 
 #include "cluster/base/result.hpp"
 #include "config/policies/policy_file.hpp"
-#include "extender/cluster_access.hpp"
-#include "extender/log.hpp"
+#include "extender/live/cluster_access.hpp"
+#include "extender/telemetry/log.hpp"
 #include "http/messages/host_port.hpp"
 
 namespace muster::extender {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "extender/embedded/caller_wire.hpp"
-#include "extender/http_verbs.hpp"
+#include "extender/verbs/http_verbs.hpp"
 
 namespace muster::extender {
 

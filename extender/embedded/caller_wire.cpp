@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "extender/wire_parts.hpp"
+#include "extender/wire/wire_parts.hpp"
 #include "kube/encode/encode.hpp"
 
 namespace muster::extender {

@@ -1,6 +1,6 @@
 // The extender protocol in bytes, kube-scheduler's side of it: requests are encoded, replies read
 // as kube-scheduler reads them. For the embedded kube-scheduler, tests and benches; what Muster
-// does is in extender/wire.hpp. Pure functions, any thread.
+// does is in extender/wire/wire.hpp. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 #include "cluster/base/result.hpp"
 #include "cluster/records/pod.hpp"
 #include "engine/extender_api.hpp"
-#include "extender/wire.hpp"
+#include "extender/wire/wire.hpp"
 #include "sim/calls/extender_port.hpp"
 
 namespace muster::extender {

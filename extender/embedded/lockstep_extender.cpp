@@ -5,7 +5,7 @@
 
 #include "extender/embedded/caller_wire.hpp"
 #include "extender/embedded/http_extender.hpp"
-#include "extender/http_verbs.hpp"
+#include "extender/verbs/http_verbs.hpp"
 
 namespace muster::extender {
 

@@ -17,7 +17,7 @@
 #include "cluster/base/mutex.hpp"
 #include "extender/embedded/bind_callers.hpp"
 #include "extender/embedded/wire_port.hpp"
-#include "extender/handlers.hpp"
+#include "extender/verbs/handlers.hpp"
 #include "http/client/client.hpp"
 #include "http/server/server.hpp"
 #include "sim/api_server/event_loop.hpp"

@@ -1,6 +1,6 @@
 #include "extender/embedded/object_json.hpp"
 
-#include "extender/json_text.hpp"
+#include "extender/wire/json_text.hpp"
 
 namespace muster::extender {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "extender/embedded/wire_port.hpp"
-#include "extender/handlers.hpp"
+#include "extender/verbs/handlers.hpp"
 #include "sim/api_server/event_loop.hpp"
 #include "sim/calls/muster_link.hpp"
 

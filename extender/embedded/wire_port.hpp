@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cluster/base/result.hpp"
-#include "extender/metrics.hpp"
+#include "extender/telemetry/metrics.hpp"
 #include "sim/calls/extender_port.hpp"
 
 namespace muster::extender {

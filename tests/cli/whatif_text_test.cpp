@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/what_if.hpp"
-#include "extender/what_if_json.hpp"
+#include "extender/pages/what_if_json.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cli::testing {

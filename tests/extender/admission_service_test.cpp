@@ -1,6 +1,6 @@
 // The webhook's port: its certificate comes from a Secret, and reviews are answered over TLS by
 // every replica.
-#include "extender/admission_service.hpp"
+#include "extender/live/admission_service.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>

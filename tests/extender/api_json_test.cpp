@@ -1,5 +1,5 @@
 // What the API's pages say, without a service.
-#include "extender/api_json.hpp"
+#include "extender/pages/api_json.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Who may ask what would become of a workload.
-#include "extender/caller_access.hpp"
+#include "extender/verbs/caller_access.hpp"
 
 #include <catch2/catch.hpp>
 #include <latch>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "extender/what_if_page.hpp"
+#include "extender/pages/what_if_page.hpp"
 #include "tests/kube/fake_api.hpp"
 #include "tests/support/builders.hpp"
 

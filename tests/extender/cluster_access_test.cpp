@@ -1,4 +1,4 @@
-#include "extender/cluster_access.hpp"
+#include "extender/live/cluster_access.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "extender/cluster_metrics.hpp"
+#include "extender/live/cluster_metrics.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

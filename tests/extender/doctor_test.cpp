@@ -1,4 +1,4 @@
-#include "extender/doctor.hpp"
+#include "extender/doctor/doctor.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

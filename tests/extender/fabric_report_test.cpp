@@ -1,4 +1,4 @@
-#include "extender/fabric_report.hpp"
+#include "extender/telemetry/fabric_report.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -7,7 +7,7 @@
 
 #include "cluster/base/check.hpp"
 #include "extender/embedded/caller_wire.hpp"
-#include "extender/wire.hpp"
+#include "extender/wire/wire.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace extender = muster::extender;

@@ -1,4 +1,4 @@
-#include "extender/grouping_reach.hpp"
+#include "extender/live/grouping_reach.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // The verbs in bytes, on a real engine whose clock and API server the test plays.
-#include "extender/handlers.hpp"
+#include "extender/verbs/handlers.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "extender/embedded/caller_wire.hpp"
-#include "extender/http_verbs.hpp"
-#include "extender/metrics.hpp"
-#include "extender/wire.hpp"
+#include "extender/telemetry/metrics.hpp"
+#include "extender/verbs/http_verbs.hpp"
+#include "extender/wire/wire.hpp"
 #include "http/client/client.hpp"
 #include "http/server/server.hpp"
 #include "kube/encode/encode.hpp"

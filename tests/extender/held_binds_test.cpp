@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "extender/embedded/caller_wire.hpp"
-#include "extender/handlers.hpp"
-#include "extender/http_verbs.hpp"
+#include "extender/verbs/handlers.hpp"
+#include "extender/verbs/http_verbs.hpp"
 #include "http/server/server.hpp"
 #include "tests/http/http2_test_support.hpp"
 #include "tests/http/http_test_support.hpp"

@@ -1,4 +1,4 @@
-#include "extender/log.hpp"
+#include "extender/telemetry/log.hpp"
 
 #include <catch2/catch.hpp>
 #include <chrono>

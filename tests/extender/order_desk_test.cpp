@@ -1,5 +1,5 @@
 // Orders of operators over HTTP: who may give them, what they do, and what is refused.
-#include "extender/order_desk.hpp"
+#include "extender/pages/order_desk.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/metrics.hpp"
+#include "extender/telemetry/metrics.hpp"
 #include "http/client/client.hpp"
 #include "tests/extender/service_test_support.hpp"
 #include "tests/http/http_test_support.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "extender/api.hpp"
+#include "extender/pages/api.hpp"
 #include "tests/kube/fake_api.hpp"
 #include "tests/support/builders.hpp"
 

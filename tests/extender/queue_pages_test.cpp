@@ -1,11 +1,11 @@
 // What /v1/queues, /metrics and a gang's page say of queues, without a service.
-#include "extender/queue_pages.hpp"
+#include "extender/pages/queue_pages.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "extender/api_json.hpp"
+#include "extender/pages/api_json.hpp"
 
 namespace muster::extender {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "config/policies/policy_fields.hpp"
+#include "extender/live/start_policy.hpp"
 #include "extender/server_options.hpp"
-#include "extender/start_policy.hpp"
 #include "service_test_support.hpp"
 
 namespace muster::extender::testing {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "extender/embedded/caller_wire.hpp"
-#include "extender/http_verbs.hpp"
+#include "extender/verbs/http_verbs.hpp"
 #include "service_test_support.hpp"
 #include "tests/support/builders.hpp"
 

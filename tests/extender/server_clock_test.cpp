@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "extender/cluster_access.hpp"
+#include "extender/live/cluster_access.hpp"
 #include "tests/kube/api_server_support.hpp"
 
 namespace muster::extender {

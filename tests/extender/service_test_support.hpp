@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "extender/log.hpp"
 #include "extender/service.hpp"
+#include "extender/telemetry/log.hpp"
 #include "http/client/client.hpp"
 #include "tests/http/http_test_support.hpp"
 #include "tests/http/tls_test_support.hpp"

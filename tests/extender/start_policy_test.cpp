@@ -1,6 +1,6 @@
 // What a service starts with and keeps: TLS flags over the policy's section, reloads that change
 // less than the file does.
-#include "extender/start_policy.hpp"
+#include "extender/live/start_policy.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "extender/embedded/caller_wire.hpp"
-#include "extender/wire.hpp"
+#include "extender/wire/wire.hpp"
 
 namespace muster::extender {
 namespace {

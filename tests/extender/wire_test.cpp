@@ -1,5 +1,5 @@
 // The codec against goldens: exact bytes of every message.
-#include "extender/wire.hpp"
+#include "extender/wire/wire.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>

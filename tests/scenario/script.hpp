@@ -52,7 +52,7 @@
 #include "cluster/base/result.hpp"
 #include "engine/facts.hpp"
 #include "extender/embedded/fact_reader.hpp"
-#include "extender/start_policy.hpp"
+#include "extender/live/start_policy.hpp"
 #include "sim/world/autoscaler.hpp"
 #include "sim/world/cluster.hpp"
 
