@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "bench/philly_policies.hpp"
-#include "cli/svg.hpp"
+#include "cli/tables/svg.hpp"
 
 namespace muster::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/cli.hpp"
+#include "cli/flags/cli.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/cli.hpp"
+#include "cli/flags/cli.hpp"
 
 namespace muster::cli::testing {
 

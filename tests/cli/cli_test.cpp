@@ -1,5 +1,5 @@
 // The command line without a server: tables, arguments, help, usage errors.
-#include "cli/cli.hpp"
+#include "cli/flags/cli.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/answer.hpp"
-#include "cli/args.hpp"
-#include "cli/nearest.hpp"
-#include "cli/output.hpp"
-#include "cli/table.hpp"
+#include "cli/flags/args.hpp"
+#include "cli/flags/nearest.hpp"
+#include "cli/tables/answer.hpp"
+#include "cli/tables/output.hpp"
+#include "cli/tables/table.hpp"
 #include "tests/cli/cli_run.hpp"
 #include "tests/http/tls_test_support.hpp"
 

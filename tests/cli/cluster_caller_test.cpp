@@ -1,5 +1,5 @@
 // Commands that reach Muster through the API server of its cluster, as kubectl's plugin does.
-#include "cli/cluster_caller.hpp"
+#include "cli/reach/cluster_caller.hpp"
 
 #include <httplib.h>
 #include <rapidjson/document.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/kubeconfig.hpp"
+#include "cli/reach/kubeconfig.hpp"
 #include "tests/extender/page_server.hpp"
 #include "tests/http/tls_test_support.hpp"
 #include "tests/kube/api_server_support.hpp"

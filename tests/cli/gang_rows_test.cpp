@@ -1,9 +1,9 @@
 // What `get gangs` prints, in its forms.
-#include "cli/gang_rows.hpp"
+#include "cli/tables/gang_rows.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "cli/output_format.hpp"
+#include "cli/tables/output_format.hpp"
 
 namespace muster::cli::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Commands that call a Muster directly (--server).
-#include "cli/muster_caller.hpp"
+#include "cli/reach/muster_caller.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>

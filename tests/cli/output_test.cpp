@@ -1,5 +1,5 @@
 // Tables of the server's pages, without a server.
-#include "cli/output.hpp"
+#include "cli/tables/output.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

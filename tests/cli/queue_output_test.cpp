@@ -1,12 +1,12 @@
 // The tables of queues, and what explain says of a gang's queue, without a server.
-#include "cli/queue_output.hpp"
+#include "cli/tables/queue_output.hpp"
 
 #include <catch2/catch.hpp>
 #include <sstream>
 #include <string>
 
-#include "cli/output.hpp"
-#include "cli/table.hpp"
+#include "cli/tables/output.hpp"
+#include "cli/tables/table.hpp"
 
 namespace muster::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/cli.hpp"
+#include "cli/flags/cli.hpp"
 #include "tests/extender/service_test_support.hpp"
 
 namespace muster::cli::testing {

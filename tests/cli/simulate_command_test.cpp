@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/simulation_report.hpp"
+#include "cli/tables/simulation_report.hpp"
 #include "tests/cli/cli_run.hpp"
 #include "tests/http/tls_test_support.hpp"
 

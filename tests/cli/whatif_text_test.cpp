@@ -1,5 +1,5 @@
 // What `muster whatif --policy` prints of two answers of the engine.
-#include "cli/whatif_text.hpp"
+#include "cli/tables/whatif_text.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
