@@ -6,6 +6,7 @@
 #include "tests/house/document_rules.hpp"
 #include "tests/house/guard_rules.hpp"
 #include "tests/house/include_rules.hpp"
+#include "tests/house/room_rules.hpp"
 #include "tests/house/rule_book.hpp"
 #include "tests/house/source_rules.hpp"
 #include "tests/house/source_tree.hpp"
@@ -38,6 +39,12 @@ TEST_CASE("the repository is seen as it is, without what was built", "[house]") 
 
 TEST_CASE("no file includes what the order of the folders forbids", "[house]") {
   const auto findings = CheckIncludes(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
+TEST_CASE("no unit and no room includes itself through others", "[house]") {
+  const auto findings = CheckRooms(ReadRepository());
   INFO(Join(findings));
   CHECK(findings.empty());
 }

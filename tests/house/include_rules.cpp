@@ -6,15 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "tests/house/include_line.hpp"
 #include "tests/house/rooms.hpp"
 
 namespace muster::house {
 namespace {
-
-struct Include {
-  std::string_view name;
-  bool angled = false;  // <name>, not "name"
-};
 
 // A third-party header, by how its name begins, and the folders that may include it.
 struct Library {
@@ -54,21 +50,6 @@ template <typename Names>
 bool HasPrefixOf(const Names& prefixes, std::string_view name) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](auto prefix) { return name.starts_with(prefix); });
-}
-
-std::optional<Include> ParseInclude(std::string_view line) {
-  const auto skip = [&line](std::string_view word) {
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    if (!line.starts_with(word)) return false;
-    line.remove_prefix(word.size());
-    return true;
-  };
-  if (!skip("#") || !skip("include")) return std::nullopt;
-  const bool angled = skip("<");
-  if (!angled && !skip("\"")) return std::nullopt;
-  const std::size_t end = line.find(angled ? '>' : '"');
-  if (end == std::string_view::npos) return std::nullopt;
-  return Include{line.substr(0, end), angled};
 }
 
 std::string Quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
