@@ -16,12 +16,12 @@ file(WRITE ${OUTPUT} "// Generated from ${FOLDER}/.
 namespace muster::config {
 namespace {
 
-constexpr ShippedFile kFiles[] = {
+constexpr ShippedFile k${FUNCTION}[] = {
 ${body}};
 
 }  // namespace
 
-std::span<const ShippedFile> ${FUNCTION}() { return kFiles; }
+std::span<const ShippedFile> ${FUNCTION}() { return k${FUNCTION}; }
 
 }  // namespace muster::config
 ")

@@ -39,8 +39,6 @@ std::string Seconds(const Value& gang, const char* name) {
   return Find(gang, name) == nullptr ? "-" : Elapsed(Decimal(gang, name));
 }
 
-std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
-
 // `timed`: with how long it waits and is there, which changes all the time.
 Row CellsOf(const Value& gang, bool wide, bool timed) {
   const Value* reason = Find(gang, "reason");

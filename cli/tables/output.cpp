@@ -39,8 +39,6 @@ std::string GpuList(const Value& member, const char* name = "gpus") {
   return out;
 }
 
-std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
-
 std::string MemberStatus(const Value& member) {
   if (!Text(member, "boundNode").empty()) return "bound";
   if (Truth(member, "bindHeld")) return "at the barrier";

@@ -33,6 +33,8 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
+
 std::size_t DisplayWidth(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;

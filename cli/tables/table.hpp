@@ -51,6 +51,8 @@ class Table {
 std::string Printable(std::string_view text);
 // Its first characters and "…", so that it is `width` wide; as it is where it is no wider.
 std::string Cut(const std::string& text, std::size_t width);
+// "-" for an empty cell.
+std::string OrDash(std::string text);
 // Characters, not bytes.
 std::size_t DisplayWidth(std::string_view text);
 

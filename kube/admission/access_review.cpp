@@ -23,7 +23,7 @@ using cluster::Time;
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t{1} << 20;
+constexpr size_t kMaxAccessBytes = size_t{1} << 20;
 
 // The reply of a review that was created, or why it was not.
 Result<std::string> Create(ApiCaller& api, const std::string& path, std::string body) {
@@ -68,7 +68,7 @@ Error Refused(const std::string& audience, const std::string& why) {
 }
 
 Result<TokenUser> ReadUser(const std::string& body, const std::string& audience) {
-  const Result<Json> json = Json::Parse(body, kMaxBytes, "TokenReview");
+  const Result<Json> json = Json::Parse(body, kMaxAccessBytes, "TokenReview");
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView review(json->root(), "TokenReview", problems);
@@ -102,8 +102,8 @@ std::optional<Time> DateOf(const std::string& text) {
   const bool whole =
       end == last ||
       (*end == '.' && std::all_of(end + 1, last, [](char c) { return c >= '0' && c <= '9'; }));
-  constexpr int64_t kMost = int64_t{1} << 40U;
-  if (error != std::errc() || !whole || seconds < 0 || seconds > kMost) return std::nullopt;
+  constexpr int64_t kMostSeconds = int64_t{1} << 40U;
+  if (error != std::errc() || !whole || seconds < 0 || seconds > kMostSeconds) return std::nullopt;
   return Time(seconds * 1'000);
 }
 
@@ -122,7 +122,7 @@ std::optional<TokenClaims> ReadClaims(const std::string& token) {
   payload.append((4 - payload.size() % 4) % 4, '=');
   const std::optional<std::string> text = http::DecodeBase64(payload);
   if (!text) return std::nullopt;
-  const Result<Json> json = Json::Parse(*text, kMaxBytes, "token");
+  const Result<Json> json = Json::Parse(*text, kMaxAccessBytes, "token");
   if (!json.ok()) return std::nullopt;
   JsonProblems problems;
   const JsonView claims(json->root(), "token", problems);
@@ -180,7 +180,7 @@ std::string WriteSubjectAccessReview(const TokenUser& user, const AccessAttribut
 }
 
 Result<bool> ReadSubjectAccessReview(const std::string& body) {
-  const Result<Json> json = Json::Parse(body, kMaxBytes, "SubjectAccessReview");
+  const Result<Json> json = Json::Parse(body, kMaxAccessBytes, "SubjectAccessReview");
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView review(json->root(), "SubjectAccessReview", problems);

@@ -15,7 +15,7 @@ using cluster::Result;
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t{1024} * 1024;
+constexpr size_t kMaxLeaseBytes = size_t{1024} * 1024;
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 // Of a call; leaves half of the time in which a renewal must succeed.
@@ -66,7 +66,7 @@ std::string MetadataOf(const JsonView& metadata) {
 }  // namespace
 
 Result<LeaseObject> ReadLease(std::string_view text) {
-  const Result<Json> json = Json::Parse(text, kMaxBytes, "Lease");
+  const Result<Json> json = Json::Parse(text, kMaxLeaseBytes, "Lease");
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView lease(json->root(), "Lease", problems);

@@ -18,7 +18,7 @@ using queues::QueueState;
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t{2} << 20;
+constexpr size_t kMaxOrderBytes = size_t{2} << 20;
 constexpr std::string_view kDataKey = "orders.json";
 
 std::optional<QueueState> StateOf(std::string_view text) {
@@ -87,7 +87,7 @@ std::string EncodeOrders(const StandingOrders& orders) {
 }
 
 Result<StandingOrders> DecodeOrders(std::string_view text) {
-  const Result<Json> json = Json::Parse(text, kMaxBytes, kDataKey);
+  const Result<Json> json = Json::Parse(text, kMaxOrderBytes, kDataKey);
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView object(json->root(), kDataKey, problems);

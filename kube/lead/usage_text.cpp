@@ -21,7 +21,7 @@ using queues::UsageRecord;
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t{2} << 20;
+constexpr size_t kMaxUsageBytes = size_t{2} << 20;
 constexpr std::string_view kName = "usage.json";
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 constexpr uint64_t kRests = uint64_t{1} << queues::kMeanDigits;
@@ -117,7 +117,7 @@ UsageText EncodeUsage(const UsageRecord& record, size_t most_bytes) {
 }
 
 Result<UsageRecord> DecodeUsage(std::string_view text) {
-  const Result<Json> json = Json::Parse(text, kMaxBytes, kName);
+  const Result<Json> json = Json::Parse(text, kMaxUsageBytes, kName);
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView object(json->root(), kName, problems);

@@ -46,12 +46,12 @@ std::optional<GangState> StateOf(const std::string& name) {
 }
 
 // What all flavours tell in words of their own.
-enum class Standing { kWaiting, kStarting, kScheduled };
+enum class GangStanding { kWaiting, kStarting, kScheduled };
 
 struct View {
   const PatchGang& gang;
   GangState state;
-  Standing standing;
+  GangStanding standing;
   Time now;
   int64_t generation;
 
@@ -65,21 +65,21 @@ struct View {
   }
   // There is something to wait for, and it is known what.
   bool unschedulable() const {
-    return standing == Standing::kWaiting && !because(ReasonCode::kNone) &&
+    return standing == GangStanding::kWaiting && !because(ReasonCode::kNone) &&
            !because(ReasonCode::kNotTried);
   }
 };
 
-Standing StandingOf(GangState state) {
+GangStanding GangStandingOf(GangState state) {
   switch (state) {
     case GangState::kReserved:
     case GangState::kBinding:
-      return Standing::kStarting;
+      return GangStanding::kStarting;
     case GangState::kRunning:
     case GangState::kFinished:
-      return Standing::kScheduled;
+      return GangStanding::kScheduled;
     default:
-      return Standing::kWaiting;
+      return GangStanding::kWaiting;
   }
 }
 
@@ -138,7 +138,7 @@ void SayCounts(const View& view, StatusChange& change) {
 }
 
 std::string_view PluginsPhase(const View& view) {
-  if (view.standing == Standing::kStarting) return "Scheduling";
+  if (view.standing == GangStanding::kStarting) return "Scheduling";
   if (view.state == GangState::kRunning) return "Running";
   const bool failed = view.gang.failed > 0;
   if (view.state == GangState::kFinished) return failed ? "Failed" : "Finished";
@@ -151,7 +151,7 @@ std::string_view PluginsPhase(const View& view) {
 void SayPluginsCondition(const View& view, const JsonView& status, StatusChange& change) {
   const JsonView list = status.Get("conditions");
   Conditions conditions(ConditionForm::kStandard, list);
-  if (view.standing == Standing::kScheduled) {
+  if (view.standing == GangStanding::kScheduled) {
     conditions.Set({kScheduledWord, "True", kScheduledWord, std::string(kAllBound)}, view.now,
                    view.generation);
   } else if (view.unschedulable()) {
@@ -166,7 +166,7 @@ void SayPlugins(const View& view, const JsonView& status, StatusChange& change) 
   change.Text("phase", PluginsPhase(view));
   SayCounts(view, change);
   const JsonView start = status.Get("scheduleStartTime");
-  if (view.standing != Standing::kWaiting && start.Text().empty()) {
+  if (view.standing != GangStanding::kWaiting && start.Text().empty()) {
     change.Text("scheduleStartTime", FormatSeconds(view.now));
   }
   SayPluginsCondition(view, status, change);
@@ -180,7 +180,7 @@ bool HoldsNothing(GangState state) {
 std::string_view VolcanoPhase(const View& view) {
   if (view.state == GangState::kRunning) return "Running";
   if (view.state == GangState::kFinished) return "Completed";
-  if (view.standing == Standing::kStarting) return "Inqueue";
+  if (view.standing == GangStanding::kStarting) return "Inqueue";
   if (view.partly_bound()) return "Unknown";
   return HoldsNothing(view.state) ? "Pending" : "Inqueue";
 }
@@ -200,7 +200,7 @@ void SayConditions(const View& view, std::string_view ready_reason, const JsonVi
     if (is == nullptr || !is->is_true()) return;
     conditions.Set({std::string(type), "False", is->reason, is->message}, view.now, 0);
   };
-  if (view.standing == Standing::kScheduled) {
+  if (view.standing == GangStanding::kScheduled) {
     turn_off("Unschedulable");
     conditions.Set({kScheduledWord, "True", std::string(ready_reason), ""}, view.now, 0);
   } else if (view.unschedulable()) {
@@ -220,7 +220,7 @@ void SayVolcano(const View& view, const JsonView& status, StatusChange& change) 
 std::string_view KaiPhase(const View& view) {
   if (view.state == GangState::kRunning) return "Running";
   if (view.state == GangState::kFinished) return view.gang.failed > 0 ? "Failed" : "Succeeded";
-  return view.standing == Standing::kWaiting && view.partly_bound() ? "Unknown" : "Pending";
+  return view.standing == GangStanding::kWaiting && view.partly_bound() ? "Unknown" : "Pending";
 }
 
 void SayKai(const View& view, const JsonView& object, const JsonView& status,
@@ -239,7 +239,7 @@ void SayKai(const View& view, const JsonView& object, const JsonView& status,
   if (view.unschedulable() && !view.partly_bound()) {
     conditions.Set({"UnschedulableOnNodePool", "True", "Unschedulable", view.Message(), pool},
                    view.now, 0);
-  } else if (view.standing == Standing::kScheduled && is != nullptr && is->is_true()) {
+  } else if (view.standing == GangStanding::kScheduled && is != nullptr && is->is_true()) {
     conditions.Set({"UnschedulableOnNodePool", "False", "Scheduled", "", pool}, view.now, 0);
   }
   change.List("schedulingConditions", conditions, false);
@@ -254,7 +254,7 @@ void SayNative(const View& view, const ServedPodGroups& as, const JsonView& stat
   const Condition* is = conditions.Find(type);
   const std::string message = std::string(kOurs) + view.Message();
   if (is != nullptr && is->is_true()) return;
-  if (view.standing == Standing::kScheduled) {
+  if (view.standing == GangStanding::kScheduled) {
     conditions.Set({type, "True", kScheduledWord, std::string(kOurs) + std::string(kAllBound)},
                    view.now, view.generation);
   } else if (view.unschedulable() && !view.partly_bound() &&
@@ -280,7 +280,7 @@ Result<std::optional<StatusPatch>> PlanGangStatus(const PatchGang& gang, const S
   const JsonView metadata = group.Get("metadata");
   const std::string uid(metadata.Get("uid").RequiredText());
   const std::string version(metadata.Get("resourceVersion").RequiredText());
-  const View view{gang, *state, StandingOf(*state), now,
+  const View view{gang, *state, GangStandingOf(*state), now,
                   metadata.Get("generation").Integer(0, 0, std::numeric_limits<int64_t>::max())};
   if (!problems.none()) return problems.first();
   if (uid != gang.uid.text()) {
