@@ -474,10 +474,10 @@ int main(int argc, char** argv) {
   const int seconds = smoke ? 1 : 20;
   muster::engine::Options options;
   WaitingPods("in order, any that fits", options, nodes, waiting, seconds);
-  options.strict_order = true;
+  options.queues = muster::queues::OneQueue(muster::queues::Order::kStrictFifo);
   WaitingPods("strict order", options, nodes, waiting, seconds);
-  options.strict_order = false;
-  options.preemption = muster::engine::Preemption::kLowerPriority;
+  options.queues = muster::queues::OneQueue(muster::queues::Order::kFifo,
+                                            muster::queues::WithinQueue::kLowerPriority);
   WaitingPods("with preemption", options, nodes, waiting, seconds);
   muster::bench::GoAndComeBack(smoke ? 200 : 5'000, 4);
   smoke ? muster::bench::OrderedNodes(50, 4, 8, 1)

@@ -88,26 +88,11 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is pending but not in the queue");
 }
 
-// The rule lets the gang evict each of its victims. That is judged again when the evictions are
-// asked for; what was asked for is not taken back when a priority changes afterwards.
+// Whether it may evict them depends on what all queues use: it is judged when the evictions are
+// asked for.
 void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::string>& broken) {
-  const Victims* victims = state.preemptions.VictimsOf(gang.id);
-  if (victims == nullptr) return;
-  const std::string who = "gang " + gang.id.key.ToString();
-  if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
-  // With queues that depends on what all of them use: it is judged when the evictions are asked
-  // for.
-  if (state.queue_book.on() || victims->asked) return;
-  const policy::Preemptor preemptor = PreemptorOf(gang);
-  for (const cluster::PodUid& uid : victims->pods) {
-    const Gang* victim = state.members.GangOf(uid);
-    if (victim == nullptr) continue;
-    const Member& member = victim->members.at(uid);
-    if (member.leaving() || member.writes->doing == WriteKind::kEvict) continue;
-    const policy::Holder holder = HolderOf(*victim, CappedPriority(*victim, member));
-    if (!state.rules.victims->MayEvict(preemptor, holder))
-      broken.push_back(who + " preempts pod " + member.key.ToString() + ", which it may not evict");
-  }
+  if (state.preemptions.VictimsOf(gang.id) != nullptr && gang.tally.planned == 0)
+    broken.push_back("gang " + gang.id.key.ToString() + " has victims and no plan");
 }
 
 void AuditScaleUps(const EngineState& state, std::vector<std::string>& broken) {
@@ -135,7 +120,7 @@ void AuditRequests(const EngineState& state, std::vector<std::string>& broken) {
 // It went before the room's gang when it was planned, as far as is known: in their queue priorities
 // decide, and that of the room's gang may have risen since.
 bool MayHaveGoneBefore(const EngineState& state, const Gang& gang, const KeptRoom& room, Time now) {
-  return state.queue_book.on() && BookedFor(state, gang) == room.queue && gang.plan->made_at < now;
+  return BookedFor(state, gang) == room.queue && gang.plan->made_at < now;
 }
 
 // Nobody else is planned on a device that is kept whole for a gang, but who goes before it.

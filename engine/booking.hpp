@@ -14,8 +14,8 @@
 #include "cluster/holdings/node_set.hpp"
 #include "cluster/holdings/snapshot.hpp"
 #include "cluster/records/gang_id.hpp"
+#include "queues/order_key.hpp"
 #include "queues/queue_spec.hpp"
-#include "queues/turns.hpp"
 
 namespace muster::engine {
 

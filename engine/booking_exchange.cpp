@@ -75,7 +75,6 @@ bool FreeElsewhere(EngineState& state, const Gang& gang, const Booking& booking,
 }  // namespace
 
 std::optional<PlanJob> NextExchange(EngineState& state, Time now) {
-  if (!state.queue_book.on()) return std::nullopt;
   LookAtBookings(state, now);
   const uint64_t growth = state.cluster.growth();
   for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {

@@ -27,8 +27,7 @@ bool GivesWay(const EngineState& state, const Booking& booking, const Gang& gang
 }
 
 void NoteRefused(EngineState& state, const Gang& gang, Time now) {
-  if (!state.queue_book.on() || !BlockedByRoom(gang) || state.bookings.Of(gang.id) != nullptr)
-    return;
+  if (!BlockedByRoom(gang) || state.bookings.Of(gang.id) != nullptr) return;
   const queues::BookingTerms terms = TermsOfBookings(state, gang);
   if (terms.depth == 0 || Waited(gang, now) < terms.min_age) return;
   const bool close = Waited(gang, now) >= terms.reserve_after;

@@ -136,7 +136,7 @@ const Booking* AheadOf(EngineState& state, const Gang& gang) {
 }
 
 Reason BackfillBar(EngineState& state, const Gang& gang) {
-  const int64_t most = state.queue_book.on() ? TermsOfBookings(state, gang).max_per_user : 0;
+  const int64_t most = TermsOfBookings(state, gang).max_per_user;
   if (most == 0 || state.bookings.none()) return {};
   const int64_t ahead =
       state.bookings.CountJumpers(gang.id.key.ns, QueueOf(gang), [&](const GangId& id) {
@@ -199,12 +199,11 @@ void AddKeptRooms(const EngineState& state, const Gang& gang, const cluster::Nod
 }  // namespace
 
 bool GoesBefore(const EngineState& state, const Gang& gang, const KeptRoom& room) {
-  return state.queue_book.on() && BookedFor(state, gang) == room.queue &&
-         PriorityOf(gang) > PriorityAt(state, room);
+  return BookedFor(state, gang) == room.queue && PriorityOf(gang) > PriorityAt(state, room);
 }
 
 bool GoesBefore(EngineState& state, const Gang& gang, const Gang& owner) {
-  if (!state.queue_book.on() || BookedFor(state, gang) == BookedFor(state, owner)) {
+  if (BookedFor(state, gang) == BookedFor(state, owner)) {
     if (FirstInQueue(state, gang, owner)) return true;
   } else if (FirstAcross(state, gang, owner)) {
     return true;

@@ -426,10 +426,6 @@ void SetRoom(const EngineState& state, std::vector<Placement> room, Booking& boo
 void FollowBookings(EngineState& state, Time now) {
   Bookings& bookings = state.bookings;
   bookings.Count(now);
-  if (!state.queue_book.on()) {
-    if (!bookings.none()) state.queue.AnythingMayFit();
-    return bookings.EndAll();
-  }
   for (const Booking& booking : std::vector<Booking>(bookings.all())) {
     const Gang* gang = state.members.Find(booking.gang);
     const bool waits =
@@ -469,7 +465,7 @@ void LookAtBookings(EngineState& state, Time now) {
 }
 
 std::optional<PlanJob> NextSearch(EngineState& state, Time now) {
-  if (!state.queue_book.on()) return std::nullopt;
+  if (!state.queue_book.tree().books()) return std::nullopt;
   state.queue_book.Follow(state.cluster);
   LookAtBookings(state, now);
   std::optional<PlanJob> job = SearchAgain(state, now);

@@ -20,50 +20,6 @@ using cluster::Time;
 
 namespace {
 
-// Of all gangs that the rule lets the preemptor evict; those that budgets keep are shielded.
-std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor& preemptor,
-                               bool leaving_only, Shielded& shielded) {
-  const policy::VictimRule& rule = *state.rules.victims;
-  const int64_t below = rule.Below(preemptor).value_or(INT64_MAX);
-  const BudgetBook budgets(state);
-  std::vector<Lost> losses;
-  std::vector<Lost> of_gang;
-  const auto& holding = state.holdings.all();
-  for (auto next = holding.begin(); next != holding.end() && next->first < below; ++next) {
-    for (const auto& [id, gang] : next->second) {
-      if (!rule.MayEvict(preemptor, HolderOf(*gang, next->first))) continue;
-      of_gang.clear();
-      AddLosses(state, *gang, next->first, leaving_only, of_gang);
-      const std::vector<KeptByBudget> kept = FindKept(state, budgets, *gang, of_gang);
-      for (size_t i = 0; i < of_gang.size(); ++i) {
-        if (!kept.empty() && !kept[i].why.empty()) {
-          shielded.Add(of_gang[i], {kept[i].until, kept[i].why, true});
-        } else {
-          losses.push_back(std::move(of_gang[i]));
-        }
-      }
-    }
-  }
-  return losses;
-}
-
-std::vector<policy::Candidate> CandidatesByRule(const EngineState& state,
-                                                const policy::Preemptor& preemptor,
-                                                bool leaving_only, Time now, Shielded& shielded) {
-  std::vector<Lost> losses = LossesByRule(state, preemptor, leaving_only, shielded);
-  for (Lost& lost : losses) {
-    if (lost.whole)
-      lost.loss.gpu_time = GpuTimeOf(*state.members.Find(lost.loss.holder.gang), lost, now);
-  }
-  std::sort(losses.begin(), losses.end(), [&](const Lost& a, const Lost& b) {
-    return state.rules.victims->Before(a.loss, b.loss);
-  });
-  std::vector<const Lost*> all;
-  all.reserve(losses.size());
-  for (const Lost& lost : losses) all.push_back(&lost);
-  return ToCandidates(all);
-}
-
 // The cluster when all of them are gone.
 std::shared_ptr<const cluster::Snapshot> Without(const std::vector<policy::Candidate>& candidates,
                                                  const cluster::Snapshot& snapshot) {
@@ -80,14 +36,6 @@ std::shared_ptr<const cluster::Snapshot> Without(const std::vector<policy::Candi
   return std::make_shared<const cluster::Snapshot>(snapshot.nodes(), std::move(free),
                                                    snapshot.generation(), snapshot.layout(),
                                                    nullptr, std::move(pods));
-}
-
-bool MayEvictByRule(const EngineState& state, const policy::Preemptor& preemptor,
-                    const std::map<GangId, int64_t>& held) {
-  return std::all_of(held.begin(), held.end(), [&](const auto& entry) {
-    const Gang& gang = *state.members.Find(entry.first);
-    return state.rules.victims->MayEvict(preemptor, HolderOf(gang, entry.second));
-  });
 }
 
 }  // namespace
@@ -152,13 +100,8 @@ VictimChoice Without(const VictimChoice& choice,
   return chosen;
 }
 
-policy::Preemptor PreemptorOf(const Gang& gang) {
-  return {gang.id, QueueOf(gang), PriorityOf(gang)};
-}
-
 bool Preempts(const EngineState& state, const Gang& gang) {
-  const bool any = state.queue_book.on() ? EvictsAny(state, gang)
-                                         : state.options.preemption == Preemption::kLowerPriority;
+  const bool any = EvictsAny(state, gang);
   if (!any || gang.terms.preempts) return any && *gang.terms.preempts;
   return std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
     const cluster::Pod& pod = *entry.second.pod;
@@ -167,13 +110,10 @@ bool Preempts(const EngineState& state, const Gang& gang) {
 }
 
 bool MayPreempt(const EngineState& state, const Gang& gang) {
-  const auto& holding = state.holdings.all();
-  if (holding.empty()) return false;
+  if (state.holdings.all().empty()) return false;
   const Refusal* refusal = state.refusals.Of(gang.id);
   if (refusal != nullptr && !refusal->may_evict) return false;
-  if (state.queue_book.on()) return MayHaveCandidates(state, gang) && Preempts(state, gang);
-  const std::optional<int64_t> below = state.rules.victims->Below(PreemptorOf(gang));
-  return !(below && holding.begin()->first >= *below) && Preempts(state, gang);
+  return MayHaveCandidates(state, gang) && Preempts(state, gang);
 }
 
 std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
@@ -182,9 +122,6 @@ std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
 }
 
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
-  Shielded shielded;
-  if (!state.queue_book.on())
-    return CandidatesByRule(state, PreemptorOf(gang), false, now, shielded);
   QueueCandidates found = FindQueueCandidates(state, gang, false, now);
   for (LawfulCandidates& choice : found.choices) {
     if (!choice.by_place) return std::move(choice.candidates);
@@ -206,37 +143,24 @@ void AwaitEnd(EngineState& state, const Shielded& shielded, Time now) {
 }
 
 KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) {
-  const policy::Preemptor preemptor = PreemptorOf(gang);
+  const int64_t priority = PriorityOf(gang);
   // It preempted in vain: for now its candidates are only pods that leave anyway.
   const bool leaving_only = MayPreemptFrom(state, gang).has_value();
-  const bool by_queue = state.queue_book.on();
   KnownCandidates& known = state.candidates;
-  const bool same = known.known && known.priority == preemptor.priority &&
-                    known.queue == preemptor.queue && known.leaving_only == leaving_only &&
-                    known.at == now && (!by_queue || known.asks == gang.queue->asks) &&
-                    known.version == state.work.version() &&
+  const bool same = known.known && known.priority == priority && known.queue == QueueOf(gang) &&
+                    known.leaving_only == leaving_only && known.at == now &&
+                    known.asks == gang.queue->asks && known.version == state.work.version() &&
                     known.generation == state.cluster.generation();
   if (same) return known;
   known = {};
   known.known = true;
-  known.priority = preemptor.priority;
-  known.queue = preemptor.queue;
+  known.priority = priority;
+  known.queue = QueueOf(gang);
   known.asks = gang.queue->asks;
   known.at = now;
   known.leaving_only = leaving_only;
   known.version = state.work.version();
   known.generation = state.cluster.generation();
-  if (!by_queue) {
-    VictimChoice choice;
-    choice.list = std::make_shared<const std::vector<policy::Candidate>>(
-        CandidatesByRule(state, preemptor, leaving_only, now, known.shielded));
-    const bool elastic = std::any_of(choice.list->begin(), choice.list->end(),
-                                     [](const auto& one) { return one.alike != nullptr; });
-    known.choices.assign(elastic ? 2 : 1, choice);
-    known.choices.front().by_place = elastic;
-    AwaitEnd(state, known.shielded, now);
-    return known;
-  }
   QueueCandidates found = FindQueueCandidates(state, gang, leaving_only, now);
   for (LawfulCandidates& choice : found.choices) {
     auto list =
@@ -266,8 +190,7 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
 }
 
 bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims, const Gang& gang) {
-  std::map<GangId, int64_t> held;  // the highest priority among the victims of each
-  std::map<GangId, bool> staying;  // of these, a victim does not leave by itself
+  std::set<GangId> staying;  // a victim of theirs does not leave by itself
   for (const PodUid& uid : victims) {
     const Member* member = state.members.FindMember(uid);
     if (member == nullptr) {
@@ -278,16 +201,11 @@ bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims, cons
     if (makes_way_for != nullptr && *makes_way_for != gang.id) return false;
     if (!member->holds()) continue;
     const Gang& of = *state.members.GangOf(uid);
-    int64_t& highest = held.try_emplace(of.id, INT64_MIN).first->second;
-    highest = std::max<int64_t>(highest, CappedPriority(of, *member));
-    if (member->leaving()) continue;
-    highest = std::max<int64_t>(highest, HighestHeld(of).value_or(INT32_MIN));
-    staying[of.id] = true;
+    if (!member->leaving()) staying.insert(of.id);
   }
-  const bool lawful = state.queue_book.on() ? MayEvictByQueues(state, gang, victims)
-                                            : MayEvictByRule(state, PreemptorOf(gang), held);
-  return lawful && std::all_of(staying.begin(), staying.end(), [&](const auto& entry) {
-           const Gang& of = *state.members.Find(entry.first);
+  return MayEvictByQueues(state, gang, victims) &&
+         std::all_of(staying.begin(), staying.end(), [&](const GangId& id) {
+           const Gang& of = *state.members.Find(id);
            if (CannotBeEvicted(state, of)) return false;
            const auto stays = [&](const Member& one) {
              return CountsAsBound(one) && !victims.contains(one.uid);

@@ -69,7 +69,6 @@ std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang
                                             cluster::Time now);
 std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& losses);
 // What policy::VictimRule receives about a gang that wants room.
-policy::Preemptor PreemptorOf(const Gang& gang);
 // The gang may have these evicted: each is of a gang that goes whole or keeps its minimum. What the
 // gang has of its plan is not charged twice.
 bool MayEvictAll(const EngineState& state, const std::set<cluster::PodUid>& victims,

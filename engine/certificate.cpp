@@ -50,10 +50,9 @@ Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& j
   for (const RefusedVictim& refused : job.candidates.refused)
     certificate.refused.push_back("gang " + refused.gang.key.ToString() + ": " + refused.why);
   const std::set<PodUid> pods(result.victims.begin(), result.victims.end());
-  std::map<GangId, RightOverGang> rights;
+  std::map<GangId, RightOverGang> rights = RightsOver(state, gang, pods);
   const BudgetBook book(state);
   std::map<GangId, BudgetCount> budgets;
-  if (state.queue_book.on()) rights = RightsOver(state, gang, pods);
   std::map<GangId, VictimGang> victims;
   for (const PodUid& uid : pods) {
     const Gang* of = state.members.GangOf(uid);
@@ -66,7 +65,7 @@ Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& j
     const auto& since = of->past.running_since();
     const bool leaves = of->members.at(uid).leaving();
     if (since && !leaves && *since < now) victim.ran = now - *since;
-    victim.right = state.queue_book.on() ? rights[of->id].words : state.rules.victims->Words();
+    victim.right = rights[of->id].words;
     if (!leaves)
       (void)budgets.try_emplace(of->id, book).first->second.Take(*of->members.at(uid).pod);
   }
@@ -79,14 +78,13 @@ Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& j
   return certificate;
 }
 
-std::string RightOver(const EngineState& state, const Certificate* certificate,
-                      const GangId& victim) {
+std::string RightOver(const Certificate* certificate, const GangId& victim) {
   if (certificate != nullptr) {
     for (const VictimGang& one : certificate->victims) {
       if (one.gang == victim) return one.right;
     }
   }
-  return state.rules.victims->Words();
+  return "by the rules of its queue";
 }
 
 std::string Describe(const Certificate& certificate) {

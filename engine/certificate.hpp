@@ -16,8 +16,7 @@ Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& j
                     const PlanResult& result, cluster::Time now);
 
 // By which right it goes, for people: "of higher priority in queue a".
-std::string RightOver(const EngineState& state, const Certificate* certificate,
-                      const GangId& victim);
+std::string RightOver(const Certificate* certificate, const GangId& victim);
 
 // One sentence, for an Event: who makes way, what is lost, where.
 std::string Describe(const Certificate& certificate);

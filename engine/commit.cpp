@@ -121,7 +121,7 @@ void SetRanks(EngineState& state, Gang& gang) {
 
 // It starts ahead of a gang that has booked, and counts for its namespace.
 void CountJump(EngineState& state, const Gang& gang) {
-  if (!state.queue_book.on() || !StartsWhole(gang)) return;
+  if (!StartsWhole(gang)) return;
   if (TermsOfBookings(state, gang).max_per_user == 0) return;
   if (const Booking* over = AheadOf(state, gang))
     state.bookings.Jumped(gang.id, QueueOf(gang), over->gang);
@@ -209,8 +209,8 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
     return state.queue.Retry(*gang);
   if (!result.placed) return Refuse(state, *gang, job, result, now);
   std::optional<PlanResult> within;
-  if (state.queue_book.on()) state.queue_book.Follow(state.cluster);
-  if (state.queue_book.on() && result.victims.empty()) {
+  state.queue_book.Follow(state.cluster);
+  if (result.victims.empty()) {
     const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
     if (!same_layout) return state.queue.Retry(*gang);
     Reason over = KeepWithinQueue(state, *gang, within.emplace(result));

@@ -16,7 +16,6 @@ namespace {
 
 Trust TrustOf(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
-  if (!book.on()) return queues::BookingTerms{}.trust;
   return book.tree().at(book.IndexOf(QueueOf(gang))).bookings.trust;
 }
 

@@ -65,7 +65,7 @@ struct EngineState {
   WriteTracker writes;
   WorkQueue work;  // to be looked at
   QueueBook queue_book{options.queues};
-  PendingQueue queue{rules.turns, &queue_book};  // to be planned
+  PendingQueue queue{queue_book};  // to be planned
   Membership members{cluster, options};
   ShapeBook shapes{cluster, members, queue_book};
   Reservations reservations{cluster, members, writes};

@@ -29,8 +29,8 @@ constexpr cluster::Duration kBetweenFailures = cluster::Seconds(4);
 
 bool FailsWhenEvicted(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
-  return book.on() && book.tree().at(book.IndexOf(QueueOf(gang))).preemption.on_evicted ==
-                          queues::OnEvicted::kFail;
+  return book.tree().at(book.IndexOf(QueueOf(gang))).preemption.on_evicted ==
+         queues::OnEvicted::kFail;
 }
 
 // Somebody else has deleted it, and gave it longer than Muster gives a victim.
@@ -44,8 +44,7 @@ bool MayEvictOne(const EngineState& state, const Gang& gang, const Gang& of, con
   const Member& member = of.members.at(uid);
   if (!member.ours || of.non_preemptible || !Preempts(state, gang) || MayPreemptFrom(state, gang))
     return false;
-  if (state.queue_book.on()) return MayEvictByQueues(state, gang, of, member);
-  return state.rules.victims->MayEvict(PreemptorOf(gang), HolderOf(of, CappedPriority(of, member)));
+  return MayEvictByQueues(state, gang, of, member);
 }
 
 void Ask(EngineState& state, Gang& gang, Time now) {
@@ -139,7 +138,7 @@ bool AskEvictions(EngineState& state, Time now) {
     if (victims != nullptr && !victims->asked) asking.push_back(gang);
   }
   if (asking.empty()) return false;
-  if (state.queue_book.on()) state.queue_book.Follow(state.cluster);
+  state.queue_book.Follow(state.cluster);
   const bool lawful = std::all_of(asking.begin(), asking.end(), [&](const Gang* gang) {
     return VictimsStillValid(state, *gang);
   });
@@ -202,9 +201,9 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
                            who + " evicted: " + WhyEvicted(state, preemptor).detail);
       continue;
     }
-    state.announcer.Tell(gang, true, "GangPreempted",
-                         who + " evicted for gang " + preemptor.key.ToString() + " " +
-                             RightOver(state, certificate, id));
+    state.announcer.Tell(
+        gang, true, "GangPreempted",
+        who + " evicted for gang " + preemptor.key.ToString() + " " + RightOver(certificate, id));
   }
 }
 
@@ -212,8 +211,7 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
 void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
   const bool others_paid = state.preemptions.TakeCost(gang.id);
   const QueueBook& book = state.queue_book;
-  if (!others_paid || !book.on() || state.preemptions.EvictedSince(AcrossAttempts(gang), since))
-    return;
+  if (!others_paid || state.preemptions.EvictedSince(AcrossAttempts(gang), since)) return;
   const auto written = book.tree().Find(gang.written_queue);  // all of its members may have gone
   if (!written) return;
   const queues::Queue& queue = book.tree().at(*written);
@@ -299,13 +297,7 @@ void FollowHolding(EngineState& state, const Gang& gang) {
                                         [](const auto& entry) { return entry.second.holds(); });
   const int64_t available = holders > 0 && !CannotBeEvicted(state, gang) ? holders : 0;
   const std::string queue = priority ? QueueOf(gang) : std::string();
-  const bool more = state.holdings.Hold(gang, priority, available, queue);
-  if (!more) return;
-  if (state.queue_book.on()) return state.queue.HoldsMore(queue);
-  if (state.options.preemption != Preemption::kLowerPriority) return;
-  const std::optional<int64_t> above = state.rules.victims->Above(HolderOf(gang, *priority));
-  if (above) return state.queue.RetryAbove(*above);
-  state.queue.AnythingMayFit();
+  if (state.holdings.Hold(gang, priority, available, queue)) state.queue.HoldsMore(queue);
 }
 
 }  // namespace muster::engine

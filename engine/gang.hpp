@@ -19,7 +19,7 @@
 #include "engine/past.hpp"
 #include "engine/published.hpp"
 #include "engine/tally.hpp"
-#include "queues/turns.hpp"
+#include "queues/order_key.hpp"
 
 namespace muster::engine {
 

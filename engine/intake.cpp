@@ -323,7 +323,7 @@ bool Prepare(EngineState& state, Pod& pod) {
   pod.labels = state.specs.Intern(pod.labels);
   const Pod* known = state.cluster.FindPod(pod.uid);
   // It is charged where its gang is, which is settled next.
-  if (state.queue_book.was_on()) pod.queue = known == nullptr ? "" : known->queue;
+  pod.queue = known == nullptr ? "" : known->queue;
   pod.non_preemptible = known != nullptr && known->non_preemptible;
   if (known != nullptr) {
     // The same version is the same object, and what we learnt from our own writes since is newer.

@@ -31,11 +31,12 @@ struct Lane {
 // Which gangs have a turn beside those that were not tried yet.
 struct Scope {
   bool all = false;
-  std::optional<int64_t> above;  // of higher priority than that
-  std::set<std::string> queues;  // in which they wait
+  // In which they wait, and of higher priority than that.
+  std::map<std::string, int64_t> queues;
   bool Has(const Gang& gang) const {
-    return all || (above && gang.queue->order->priority > *above) ||
-           (!queues.empty() && queues.contains(gang.queue->queue));
+    if (all || queues.empty()) return all;
+    const auto queue = queues.find(gang.queue->queue);
+    return queue != queues.end() && gang.queue->order->priority > queue->second;
   }
 };
 

@@ -98,7 +98,7 @@ void Disown(EngineState& state, const Pod& pod) {
     state.writes.Ask(Nominate{state.writes.NextId(), {member.key, member.uid}, ""});
   InvalidateVictim(state, member);
   Leave(state, pod.uid);
-  if (state.queue_book.was_on()) state.cluster.ChargeTo(pod.uid, "");
+  state.cluster.ChargeTo(pod.uid, "");
   state.members.AddUnmanaged(pod);
 }
 

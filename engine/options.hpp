@@ -33,13 +33,6 @@ enum class LostMember { kPartialGang, kWait, kMoveSegment, kMoveGang };
 //              for that
 enum class HandOver { kNominate, kPin };
 
-// Which pods may be evicted for a gang that does not fit, where there are no queues. With queues
-// each says it: QueueSpec::preemption.
-//   kByQueue        none
-//   kNever          none
-//   kLowerPriority  Muster's pods of lower priority than each of its members, whole gangs at a time
-enum class Preemption { kByQueue, kNever, kLowerPriority };
-
 // Which namespaces may have gangs. A name in `deny` never may; an empty `allow` lets all others.
 struct NamespaceRules {
   std::vector<std::string> allow;
@@ -88,11 +81,8 @@ struct Options {
   // Filter call brings them.
   std::vector<std::string> scheduler_names = {"muster"};
   NamespaceRules namespaces;
-  // Without fault (queues::FindFaults). Empty: all gangs are in one queue without limits, of which
-  // strict_order is the order.
-  std::vector<queues::QueueSpec> queues;
-  // A gang that does not fit blocks all that come after it.
-  bool strict_order = false;
+  // Without fault (queues::FindFaults), not empty.
+  std::vector<queues::QueueSpec> queues = queues::OneQueue();
   // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds takes precedence.
   cluster::Duration reservation_timeout = cluster::Seconds(120);
   // The longest scheduleTimeoutSeconds that is granted.
@@ -105,7 +95,6 @@ struct Options {
   PartialGang partial_gang = PartialGang::kEvict;
   LostMember lost_member = LostMember::kPartialGang;
   HandOver hand_over = HandOver::kNominate;
-  Preemption preemption = Preemption::kByQueue;
   // How long victims may take to leave; then the gang gives up the room that it waits for.
   cluster::Duration victim_timeout = cluster::Seconds(600);
   // After a failed start: first × 2^(failures - 1), at most `backoff_max`.

@@ -62,11 +62,6 @@ const KeptRoom* KeptRoomFor(const EngineState& state, const ObjectKey& key) {
 }
 
 Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string& name) {
-  if (!state.queue_book.on()) {
-    return Error{Code::kNotFound,
-                 "there is no queue " + name + ": the policy has none, list them under \"queues\"",
-                 ""};
-  }
   const queues::Tree& tree = state.queue_book.tree();
   if (const auto queue = tree.Find(name)) {
     const queues::QueueIndex written = tree.WrittenOf(*queue);

@@ -50,14 +50,10 @@ void PendingQueue::Retry(Gang& gang) {
   Changed(lane);
 }
 
-void PendingQueue::RetryAbove(int64_t priority) {
-  retry_above_ = std::min(retry_above_.value_or(INT64_MAX), priority);
-}
-
 bool PendingQueue::PassNeeded(uint64_t growth) const {
   if (all_.empty()) return false;
-  if (retry_all_ || anything_may_fit_ || retry_above_ || !grown_.empty() ||
-      !retry_queues_.empty() || growth_ != growth)
+  if (retry_all_ || anything_may_fit_ || !grown_.empty() || !retry_queues_.empty() ||
+      growth_ != growth)
     return true;
   return std::any_of(lanes_.begin(), lanes_.end(),
                      [](const auto& entry) { return !entry.second.untried.empty(); });
@@ -66,10 +62,8 @@ bool PendingQueue::PassNeeded(uint64_t growth) const {
 void PendingQueue::Begin(uint64_t growth) {
   const bool others = std::exchange(retry_all_, false);
   const bool grown = std::exchange(anything_may_fit_, false) || growth_ != growth;
-  scope_ = {others || grown, std::exchange(retry_above_, std::nullopt),
-            std::exchange(retry_queues_, {})};
-  if (all_.empty() || !Scope{false, scope_.above, {}}.Has(**all_.begin())) scope_.above.reset();
-  if (grown || scope_.above || !scope_.queues.empty()) ForgetFailures();
+  scope_ = {others || grown, std::exchange(retry_queues_, {})};
+  if (grown || !scope_.queues.empty()) ForgetFailures();
   growth_ = growth;
   in_pass_ = true;
   ++pass_;
@@ -140,28 +134,16 @@ bool PendingQueue::Take(Lane& lane, Gang& gang) {
   return untried || !judged;
 }
 
-Gang* PendingQueue::Next(const cluster::UsageTable& usage) {
-  while (Gang* gang = book_ != nullptr && book_->on() ? ChooseByBook() : Choose(usage)) {
+Gang* PendingQueue::Next() {
+  while (Gang* gang = Choose()) {
     if (Take(LaneOf(*gang), *gang)) return gang;
   }
   return nullptr;
 }
 
-Gang* PendingQueue::Choose(const cluster::UsageTable& usage) {
-  std::vector<queues::Head> heads;
-  std::vector<Gang*> offered;
-  for (auto& [queue, lane] : lanes_) {
-    Gang* best = Best(lane);
-    if (best == nullptr) continue;
-    heads.push_back({&queue, &*best->queue->order, &best->queue->asks});
-    offered.push_back(best);
-  }
-  return offered.empty() ? nullptr : offered[turns_->Next(heads, usage)];
-}
-
-Gang* PendingQueue::ChooseByBook() {
-  if (edition_ != book_->edition()) {  // nobody stands for a queue there yet
-    edition_ = book_->edition();
+Gang* PendingQueue::Choose() {
+  if (edition_ != book_.edition()) {  // nobody stands for a queue there yet
+    edition_ = book_.edition();
     for (auto& [queue, lane] : lanes_) {
       lane.head = nullptr;
       Changed(lane);
@@ -171,23 +153,23 @@ Gang* PendingQueue::ChooseByBook() {
     lane->changed = false;
     SetHead((*lane->all.begin())->queue->queue, *lane, Best(*lane));
   }
-  const std::optional<queues::QueueIndex> winner = book_->tournament().Winner();
-  return winner ? lanes_.at(book_->tree().at(*winner).name).head : nullptr;
+  const std::optional<queues::QueueIndex> winner = book_.tournament().Winner();
+  return winner ? lanes_.at(book_.tree().at(*winner).name).head : nullptr;
 }
 
 void PendingQueue::Changed(Lane& lane) {
-  if (book_ == nullptr || !book_->on() || std::exchange(lane.changed, true)) return;
+  if (std::exchange(lane.changed, true)) return;
   changed_.push_back(&lane);
 }
 
 // Gangs in queues that the policy does not have any more wait until they are settled.
 void PendingQueue::SetHead(const std::string& queue, Lane& lane, Gang* head) {
   lane.head = head;
-  if (edition_ != book_->edition() || !book_->on()) return;
-  const std::optional<queues::QueueIndex> leaf = book_->tree().Find(queue);
-  if (!leaf || !book_->tree().at(*leaf).leaf()) return;
-  if (head == nullptr) return book_->tournament().SetHead(*leaf, nullptr, {});
-  book_->tournament().SetHead(*leaf, &*head->queue->order, book_->tree().Dense(head->queue->asks));
+  if (edition_ != book_.edition()) return;
+  const std::optional<queues::QueueIndex> leaf = book_.tree().Find(queue);
+  if (!leaf || !book_.tree().at(*leaf).leaf()) return;
+  if (head == nullptr) return book_.tournament().SetHead(*leaf, nullptr, {});
+  book_.tournament().SetHead(*leaf, &*head->queue->order, book_.tree().Dense(head->queue->asks));
 }
 
 std::vector<std::pair<std::string, int64_t>> PendingQueue::queues() const {
@@ -210,13 +192,13 @@ cluster::Time PendingQueue::OldestOf(Lane& lane) {
 
 void PendingQueue::Walk(const WalkQuestions& ask) {
   std::map<queues::QueueIndex, std::pair<GangsInOrder::iterator, GangsInOrder::iterator>> left;
-  queues::Tournament& tournament = book_->tournament();
+  queues::Tournament& tournament = book_.tournament();
   const auto enter = [&](queues::QueueIndex leaf) {
     auto& [next, end] = left.at(leaf);
     while (next != end && !ask.counts(**next)) ++next;
     if (next == end) return tournament.SetHead(leaf, nullptr, {});
     const QueuePlace& place = *(*next)->queue;
-    tournament.SetHead(leaf, &*place.order, book_->tree().Dense(place.asks));
+    tournament.SetHead(leaf, &*place.order, book_.tree().Dense(place.asks));
   };
   for (auto& [queue, lane] : lanes_) {
     if (lane.head != nullptr) {
@@ -224,8 +206,8 @@ void PendingQueue::Walk(const WalkQuestions& ask) {
       Changed(lane);
     }
     if (!ask.enters(**lane.all.begin(), OldestOf(lane))) continue;
-    const std::optional<queues::QueueIndex> leaf = book_->tree().Find(queue);
-    if (!leaf || !book_->tree().at(*leaf).leaf()) continue;
+    const std::optional<queues::QueueIndex> leaf = book_.tree().Find(queue);
+    if (!leaf || !book_.tree().at(*leaf).leaf()) continue;
     left[*leaf] = {lane.all.begin(), lane.all.end()};
     enter(*leaf);
   }

@@ -7,14 +7,15 @@
 // 2. What did not fit is remembered by what was asked for, as long as nothing became free.
 // 3. A restart forgets all of it: every gang is tried again.
 //   Begin(growth)  a pass: all gangs where something became free, else those not tried yet and
-//                  those that RetryAbove names. They do not change until it is over, but for Judge
-//   Next(usage)    the gang to plan next: in each queue in order the gangs not tried yet, and
+//                  those that RetryQueue names. They do not change until it is over, but for Judge
+//   Next()         the gang to plan next: in each queue in order the gangs not tried yet, and
 //                  within the scope the gangs of no kind and one of each kind after the other; of
-//                  the queues the one that the policy says (QueueBook), else Turns
+//                  the queues the one that the policy says (QueueBook)
 //   Judge(…)       a kind's verdict: no other gang of it is planned in this pass
 //   PropagateVerdict(most)  brings it to the kind's gangs that had another one, so many a call
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,7 +33,7 @@
 #include "engine/kind.hpp"
 #include "engine/lane.hpp"
 #include "policy/terms/gang_request.hpp"
-#include "queues/turns.hpp"
+#include "queues/order_key.hpp"
 
 namespace muster::engine {
 
@@ -40,9 +41,8 @@ class QueueBook;
 
 class PendingQueue {
  public:
-  // `book` chooses the next gang while it is on; off or null: `turns` does. Must outlive this.
-  explicit PendingQueue(std::shared_ptr<const queues::Turns> turns, QueueBook* book = nullptr)
-      : turns_(std::move(turns)), book_(book) {}
+  // `book` says which queue is next. Must outlive this.
+  explicit PendingQueue(QueueBook& book) : book_(book) {}
 
   // To wait in `queue`. `asks`: see QueuePlace.
   void Add(Gang& gang, queues::OrderKey order, const std::string& queue,
@@ -62,7 +62,7 @@ class PendingQueue {
   size_t kinds() const { return kinds_.size(); }
   std::map<std::string, WaitingQueue> LookAtQueues() const;
   LinePlace PlaceOf(const Gang& gang) const;
-  // While the book is on: those that count, in all queues' order as if none started; and queue by
+  // Those that count: in all queues' order as if none started; and queue by
   // queue, where goes_on is asked of each.
   void Walk(const WalkQuestions& ask);
   void WalkEach(const WalkQuestions& ask);
@@ -74,13 +74,14 @@ class PendingQueue {
   void RetryAll() { retry_all_ = true; }  // all have; what is known to fail still does
   // Something may fit that did not before, though nothing need have become free.
   void AnythingMayFit() { anything_may_fit_ = true; }
-  // Gangs of higher priority than that may preempt that could not before.
-  void RetryAbove(int64_t priority);
   // A gang of that queue holds more than before: others may be able to have it evicted.
   void HoldsMore(const std::string& queue) { grown_.insert(queue); }
   std::set<std::string> TakeGrown() { return std::exchange(grown_, {}); }
-  // All gangs of that queue may preempt that could not before.
-  void RetryQueue(const std::string& queue) { retry_queues_.insert(queue); }
+  // Gangs of that queue may preempt that could not before: those of higher priority than `above`.
+  void RetryQueue(const std::string& queue, int64_t above = INT64_MIN) {
+    int64_t& all = retry_queues_.try_emplace(queue, above).first->second;
+    all = std::min(all, above);
+  }
   // In which gangs wait, and the highest priority among them.
   std::vector<std::pair<std::string, int64_t>> queues() const;
 
@@ -91,8 +92,8 @@ class PendingQueue {
   void PassOver(int64_t most, const GangQuestion& still_waits);
   void End() { in_pass_ = false; }
   bool in_pass() const { return in_pass_; }
-  // Null: the pass is over. `usage`: of now.
-  Gang* Next(const cluster::UsageTable& usage);
+  // Null: the pass is over.
+  Gang* Next();
   // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below.
   const Reason* Failed(const policy::RequestKey& request, int64_t below,
                        const BookingNumbers& kept_off = {}) const;
@@ -121,14 +122,12 @@ class PendingQueue {
   // It has its turn. False: its kind was judged in this pass, and nobody of it has another one.
   bool Take(Lane& lane, Gang& gang);
   // Of all queues; null: nobody.
-  Gang* Choose(const cluster::UsageTable& usage);
-  Gang* ChooseByBook();
+  Gang* Choose();
   void Changed(Lane& lane);
   static cluster::Time OldestOf(Lane& lane);
   void SetHead(const std::string& queue, Lane& lane, Gang* head);
 
-  std::shared_ptr<const queues::Turns> turns_;
-  QueueBook* const book_;
+  QueueBook& book_;
   uint64_t edition_ = 0;  // of the book, in which heads are
   std::vector<Lane*> changed_;
   GangsInOrder all_;
@@ -136,9 +135,8 @@ class PendingQueue {
   Kinds kinds_;                        // none is empty
   bool retry_all_ = false;
   bool anything_may_fit_ = false;
-  std::optional<int64_t> retry_above_;
   std::set<std::string> grown_;
-  std::set<std::string> retry_queues_;
+  std::map<std::string, int64_t> retry_queues_;
   std::map<std::tuple<policy::RequestKey, int64_t, BookingNumbers>, Reason> failed_;
   uint64_t growth_ = 0;  // when the last pass began
   bool in_pass_ = false;

@@ -28,16 +28,12 @@ using cluster::Time;
 
 namespace {
 
-// Whom the gang waits for under strict order; null: nobody. R11: in a queue of the policy that is
-// the first one that may use the same nodes, even if it is blocked itself.
+// Whom the gang waits for under strict order; null: nobody. R11: the first one that may use some of
+// the nodes, even if it is blocked itself.
 const Gang* BlockerOf(EngineState& state, const Gang& gang) {
   const auto waits = [](const Gang& other) {
     return other.queue->tried && other.state == GangState::kQueued;
   };
-  if (!state.queue_book.on()) {
-    const Gang& first = state.queue.FirstBeside(gang);
-    return &first != &gang && waits(first) ? &first : nullptr;
-  }
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
   return state.queue.FirstBefore(gang, [&](const Gang& other) {
     return waits(other) && state.classes.Of(other, state.cluster).Meets(useful);
@@ -53,11 +49,9 @@ bool Blocked(EngineState& state, Gang& gang) {
   KindKey behind;
   behind.request.queue = gang.queue->queue;
   behind.blocked = true;
-  if (state.queue_book.on()) {
-    std::map<uint64_t, int64_t> specs;
-    for (const auto& [uid, member] : gang.members) specs[state.specs.IdOf(*member.pod->spec)] = 0;
-    behind.request.roles.assign(specs.begin(), specs.end());
-  }
+  std::map<uint64_t, int64_t> specs;
+  for (const auto& [uid, member] : gang.members) specs[state.specs.IdOf(*member.pod->spec)] = 0;
+  behind.request.roles.assign(specs.begin(), specs.end());
   Wait(state, gang, behind, GangState::kQueued,
        Because(ReasonCode::kBlockedByOrder, 0, 0, blocker->id.key.ToString()));
   return true;
@@ -113,7 +107,7 @@ bool WaitsForOthersOfUser(EngineState& state, Gang& gang, const PlanJob& job) {
 // It has been complete for long enough to preempt others.
 bool PastDelay(EngineState& state, const Gang& gang, Time now) {
   const QueueBook& book = state.queue_book;
-  if (!book.on() || !gang.course.queued_at) return true;
+  if (!gang.course.queued_at) return true;
   const cluster::Duration delay(book.tree().at(book.IndexOf(gang.queue->queue)).preemption.delay);
   const Time from = *gang.course.queued_at + delay;
   if (from > now) state.preemptions.WakeAt(from);
@@ -223,19 +217,23 @@ void RetryBesideShapes(EngineState& state) {
 // Where gangs hold more than before: those that may have them evicted have a turn.
 void RetryReclaims(EngineState& state) {
   const std::set<std::string> grown = state.queue.TakeGrown();
-  if (grown.empty() || !state.queue_book.on()) return;
+  if (grown.empty()) return;
   state.queue_book.Follow(state.cluster);
   const QueueBook& book = state.queue_book;
   for (const auto& entry : state.queue.queues()) {
     const std::string& waits = entry.first;
     const int64_t highest = entry.second;
-    const bool any = std::any_of(grown.begin(), grown.end(), [&](const std::string& grew) {
-      if (waits != grew) return MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew));
+    for (const std::string& grew : grown) {
+      if (waits != grew) {
+        if (MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew)))
+          state.queue.RetryQueue(waits);
+        continue;
+      }
       const auto holders = state.holdings.by_queue().find(grew);
-      return holders != state.holdings.by_queue().end() &&
-             holders->second.begin()->first.first < highest;
-    });
-    if (any) state.queue.RetryQueue(waits);
+      if (holders == state.holdings.by_queue().end()) continue;
+      const int64_t lowest = holders->second.begin()->first.first;
+      if (lowest < highest) state.queue.RetryQueue(waits, lowest);
+    }
   }
 }
 
@@ -270,7 +268,7 @@ Turn NextJob(EngineState& state, Time now) {
   for (int64_t looked = 0; looked < kSlice;) {
     if (std::optional<PlanJob> search = NextFirst(state, now)) return {false, std::move(search)};
     state.queue_book.Follow(state.cluster);
-    Gang* gang = state.queue.Next(state.cluster.usage());
+    Gang* gang = state.queue.Next();
     if (gang == nullptr) {
       std::optional<PlanJob> search = NextSearch(state, now);
       return {!search.has_value(), std::move(search)};

@@ -61,18 +61,13 @@ void FollowChanges(ByQueue& seen, const ByQueue& now, Visit visit) {
 
 void QueueBook::Reload(const std::vector<queues::QueueSpec>& queues) {
   ++edition_;
-  if (queues.empty()) {
-    book_.reset();
-    return memory_.Clear();
-  }
   const auto tree_now = std::make_shared<const queues::Tree>(queues);
-  if (on()) memory_.Reorder(tree().resources(), tree_now->resources());
+  if (book_ != nullptr) memory_.Reorder(tree().resources(), tree_now->resources());
   if (!tree_now->remembers()) memory_.Clear();
   book_ = std::make_unique<Book>(tree_now);
   book_->foreign.assign(tree().resources().size(), 0);
   book_->capacity.assign(tree().resources().size(), 0);
   book_->nodes_of.resize(tree().resources().size());
-  was_on_ = true;
   for (uint32_t i = 0; i < tree().size(); ++i) {
     const queues::Queue& queue = tree().at(QueueIndex{i});
     const bool fair = queue.preemption.reclaim == queues::Reclaim::kFairShare;
@@ -81,7 +76,6 @@ void QueueBook::Reload(const std::vector<queues::QueueSpec>& queues) {
 }
 
 void QueueBook::Follow(cluster::ClusterState& cluster) {
-  if (!on()) return;
   if (book_->generation != cluster.generation()) {
     const std::shared_ptr<const cluster::Snapshot> nodes = cluster.TakeSnapshot();
     CountCapacity(nodes->nodes());
@@ -134,7 +128,6 @@ const std::string& QueueBook::Enter(const cluster::GangId& gang, const std::stri
 }
 
 void QueueBook::Leave(const cluster::GangId& gang) {
-  if (!on()) return;
   const auto entered = book_->entered.find(gang);
   if (entered == book_->entered.end()) return;
   if (--book_->gangs[entered->second] == 0) book_->left.insert(entered->second);
@@ -156,7 +149,7 @@ void QueueBook::DropEmpty() {
 }
 
 bool QueueBook::Remember(cluster::ClusterState& cluster, cluster::Time now) {
-  if (!on() || !tree().remembers()) return false;
+  if (!tree().remembers()) return false;
   Follow(cluster);
   NoteUse(now);
   const int64_t minute = now.milliseconds() / kMinute;
@@ -193,17 +186,17 @@ void QueueBook::NoteUse(cluster::Time now) {
 }
 
 cluster::Time QueueBook::due() const {
-  if (!on() || !book_->shares_may_change || !book_->minute) return cluster::Time::Never();
+  if (!book_->shares_may_change || !book_->minute) return cluster::Time::Never();
   return cluster::Time((*book_->minute + 1) * kMinute);
 }
 
 std::optional<queues::UsageRecord> QueueBook::UsedSoFar() const {
-  if (!on() || !tree().remembers()) return std::nullopt;
+  if (!tree().remembers()) return std::nullopt;
   return memory_.All(tree().resources());
 }
 
 void QueueBook::AdoptUsage(const queues::UsageRecord& record, cluster::Time now) {
-  if (!on() || !tree().remembers() || !memory_.Adopt(record, tree(), now).ok()) return;
+  if (!tree().remembers() || !memory_.Adopt(record, tree(), now).ok()) return;
   book_->changed.reset();
   book_->minute.reset();
 }
@@ -278,7 +271,7 @@ void QueueBook::CountNode(cluster::NodeIndex index, const cluster::Node& node, i
 
 std::vector<std::string> QueueBook::Audit(const cluster::ClusterState& cluster) const {
   std::vector<std::string> broken;
-  if (!on() || book_->generation != cluster.generation()) return broken;
+  if (book_->generation != cluster.generation()) return broken;
   Usage all;
   for (const cluster::Node* node : cluster.Nodes()) all += CapacityOf(*node);
   if (tree().Dense(all) != ledger().capacity())

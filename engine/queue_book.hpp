@@ -1,8 +1,7 @@
 // QueueBook: the policy's queues, what each uses, and which is next (internal to engine/).
 // Guarded by Scheduler.
 //
-// 1. Without queues in the policy it is off: nothing is limited, and Rules::turns chooses the next
-//    gang.
+// 1. There is a queue always: without any in the policy, queues::OneQueue.
 // 2. What it says of usage and capacity is of the last Follow.
 // 3. A pod is charged to the queue of its gang (Pod::queue, set while the gang is settled), or to
 //    queues::kOrphan; one that is of no gang of Muster's to none.
@@ -33,15 +32,11 @@ namespace muster::engine {
 
 class QueueBook {
  public:
-  // `queues`: without fault; empty: off.
+  // `queues`: without fault, not empty.
   explicit QueueBook(const std::vector<queues::QueueSpec>& queues) { Reload(queues); }
 
   void Reload(const std::vector<queues::QueueSpec>& queues);
-  bool on() const { return book_ != nullptr; }
-  // It was once: pods may be charged to queues.
-  bool was_on() const { return was_on_; }
 
-  // What follows needs on().
   const queues::Tree& tree() const { return book_->ledger.tree(); }
   const queues::Ledger& ledger() const { return book_->ledger; }
   // The ledger as if nobody used anything.
@@ -118,9 +113,8 @@ class QueueBook {
   void CountCapacity(const cluster::NodeTable& nodes);
   void CountNode(cluster::NodeIndex index, const cluster::Node& node, int sign);
 
-  std::unique_ptr<Book> book_;  // null: off
+  std::unique_ptr<Book> book_;  // never null
   queues::UsageMemory memory_;
-  bool was_on_ = false;
   uint64_t edition_ = 0;
 };
 

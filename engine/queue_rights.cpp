@@ -237,7 +237,7 @@ std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang&
 std::set<PodUid> OverBudgets(const EngineState& state, const Gang& gang,
                              const std::set<PodUid>& victims, cluster::Time now) {
   std::set<PodUid> over;
-  if (!state.queue_book.on() || !state.budget_watch.may_delete(now)) return over;
+  if (!state.budget_watch.may_delete(now)) return over;
   const std::map<GangId, RightOverGang> rights = RightsOver(state, gang, victims);
   for (const PodUid& uid : victims) {
     const Gang* of = state.members.GangOf(uid);
@@ -249,17 +249,12 @@ std::set<PodUid> OverBudgets(const EngineState& state, const Gang& gang,
 
 OnceStarted::OnceStarted(const EngineState& state, const Gang& claimant)
     : state_(state), claimant_(claimant) {
-  const QueueBook& book = state.queue_book;
-  if (!book.on() || !EvictsAny(state, claimant)) return;
+  if (!EvictsAny(state, claimant)) return;
   rights_.emplace(RightsOf(state, claimant));
 }
 
 bool OnceStarted::MayEvict(const Gang& holder) {
   if (holder.non_preemptible) return false;
-  if (!state_.queue_book.on()) {
-    return state_.rules.victims->MayEvict(PreemptorOf(claimant_),
-                                          HolderOf(holder, PriorityOf(holder)));
-  }
   if (!rights_) return false;
   const QueueBook& book = state_.queue_book;
   std::vector<const Member*> members;

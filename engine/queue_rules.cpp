@@ -150,33 +150,28 @@ void AssignQueue(EngineState& state, Gang& gang) {
   gang.non_preemptible = IsNonPreemptible(state, gang);
   if (state.shapes.any()) state.shapes.Note(gang.id);
   if (gang.members.empty()) book.Leave(gang.id);
-  if (!book.was_on() || gang.members.empty()) return;
+  if (gang.members.empty()) return;
+  const cluster::Namespace* ns = state.cluster.FindNamespace(gang.id.key.ns);
+  queues::Choice choice = Choose(book.tree(), AskedQueue(state, gang), gang.id.key.ns,
+                                 ns == nullptr ? cluster::Labels{} : ns->labels);
   std::string queue;
-  if (book.on()) {
-    const cluster::Namespace* ns = state.cluster.FindNamespace(gang.id.key.ns);
-    queues::Choice choice = Choose(book.tree(), AskedQueue(state, gang), gang.id.key.ns,
-                                   ns == nullptr ? cluster::Labels{} : ns->labels);
-    if (choice.kind != queues::Choice::Kind::kChosen) {
-      const bool unknown = choice.kind == queues::Choice::Kind::kUnknown;
-      gang.queue_bar = Because(unknown ? ReasonCode::kQueueUnknown : ReasonCode::kQueueForbidden, 0,
-                               0, std::move(choice.why));
-    }
-    if (choice.kind == queues::Choice::Kind::kChosen) {
-      queue = book.Enter(gang.id, choice.queue);
-    } else {
-      book.Leave(gang.id);
-      queue = std::move(choice.queue);
-    }
-    gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
-    gang.written_queue = book.tree().at(book.WrittenOf(queue)).name;
+  if (choice.kind == queues::Choice::Kind::kChosen) {
+    queue = book.Enter(gang.id, choice.queue);
+  } else {
+    const bool unknown = choice.kind == queues::Choice::Kind::kUnknown;
+    gang.queue_bar = Because(unknown ? ReasonCode::kQueueUnknown : ReasonCode::kQueueForbidden, 0,
+                             0, std::move(choice.why));
+    book.Leave(gang.id);
+    queue = std::move(choice.queue);
   }
+  gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
+  gang.written_queue = book.tree().at(book.WrittenOf(queue)).name;
   for (const auto& [uid, member] : gang.members)
     state.cluster.ChargeTo(uid, queue, gang.non_preemptible);
 }
 
-Usage AsksOf(const EngineState& state, const Gang& gang) {
+Usage AsksOf(const Gang& gang) {
   Usage asks;
-  if (!state.queue_book.on()) return asks;
   const std::vector<const Member*> open = OpenMembers(gang);
   const cluster::Headcount there =
       CountMembers(gang, !gang.minimum.roles.empty(),
@@ -189,7 +184,6 @@ Usage AsksOf(const EngineState& state, const Gang& gang) {
 
 bool StrictOrder(const EngineState& state, const std::string& queue) {
   const QueueBook& book = state.queue_book;
-  if (!book.on()) return state.options.strict_order;
   return book.tree().at(book.IndexOf(queue)).order == queues::Order::kStrictFifo;
 }
 
@@ -197,7 +191,6 @@ namespace {
 
 QueueHold HoldOn(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
-  if (!book.on()) return {};
   return HoldOf(book.tree(), state.orders.standing(), book.IndexOf(QueueOf(gang)));
 }
 
@@ -215,7 +208,7 @@ bool Drains(const EngineState& state, const Gang& gang) {
 
 Reason EvictedBar(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
-  if (!book.on() || !gang.past.evicted() || gang.members.empty()) return {};
+  if (!gang.past.evicted() || gang.members.empty()) return {};
   const queues::Queue& queue = book.tree().at(book.WrittenOf(QueueOf(gang)));
   if (queue.preemption.on_evicted != queues::OnEvicted::kFail) return {};
   return Because(
@@ -225,13 +218,12 @@ Reason EvictedBar(const EngineState& state, const Gang& gang) {
 
 Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) {
   const QueueBook& book = state.queue_book;
-  if (!book.on()) return {};
   return OverQueue(book, gang, book.tree().Dense(asks));
 }
 
 Reason OverOwnGuarantee(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
-  if (!book.on() || !gang.non_preemptible) return {};
+  if (!gang.non_preemptible) return {};
   const queues::Vector asks = book.tree().Dense(gang.queue->asks);
   const auto excess = book.ledger().ExceedsGuarantee(book.IndexOf(QueueOf(gang)), asks);
   return excess ? BecauseOf(book.ledger(), *excess, book.IndexOf(QueueOf(gang)), asks) : Reason{};
@@ -246,7 +238,6 @@ bool OverQueueAlone(const EngineState& state, const Gang& gang) {
 Reason OverGrownQueue(const EngineState& state, const Gang& gang,
                       const std::vector<ChargedAlso>& others) {
   const QueueBook& book = state.queue_book;
-  if (!book.on()) return {};
   const queues::Tree& tree = book.tree();
   const queues::QueueIndex leaf = book.IndexOf(QueueOf(gang));
   const queues::Vector asks = tree.Dense(gang.queue->asks);
@@ -272,7 +263,6 @@ Reason OverGrownQueue(const EngineState& state, const Gang& gang,
 ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   ClosedNodes closed;
-  if (!book.on()) return closed;
   const queues::Tree& tree = book.tree();
   const queues::Vector asks = tree.Dense(gang.queue->asks);
   int64_t unnamed = gang.queue->asks.gpu_milli;

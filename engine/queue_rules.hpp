@@ -21,7 +21,7 @@ void AssignQueue(EngineState& state, Gang& gang);
 
 // What the members would hold that it needs next: its minimum, or else one more. Devices by model
 // and their memory only where pods name the model.
-cluster::Usage AsksOf(const EngineState& state, const Gang& gang);
+cluster::Usage AsksOf(const Gang& gang);
 
 // A gang that does not fit blocks those behind it in the queue.
 bool StrictOrder(const EngineState& state, const std::string& queue);

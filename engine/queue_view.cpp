@@ -154,7 +154,6 @@ std::vector<QueueView> InOrder(const queues::Tree& tree, std::vector<QueueView> 
 
 QueueFacts LookAtQueues(EngineState& state) {
   QueueFacts facts;
-  if (!state.queue_book.on()) return facts;
   state.queue_book.Follow(state.cluster);
   facts.ledger = state.queue_book.ledger();
   facts.orders = state.orders.standing();

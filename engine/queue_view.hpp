@@ -10,8 +10,8 @@
 
 #include "engine/orders.hpp"
 #include "queues/ledger.hpp"
+#include "queues/order_key.hpp"
 #include "queues/queue_spec.hpp"
-#include "queues/turns.hpp"
 
 namespace muster::engine {
 

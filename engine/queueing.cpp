@@ -11,8 +11,7 @@ namespace muster::engine {
 void Dequeue(EngineState& state, Gang& gang) {
   if (!gang.pending()) return;
   // With strict order others wait for it: when it goes, they have a turn.
-  const bool blocks =
-      &state.queue.FirstBeside(gang) == &gang || (state.queue_book.on() && gang.queue->tried);
+  const bool blocks = &state.queue.FirstBeside(gang) == &gang || gang.queue->tried;
   if (StrictOrder(state, gang.queue->queue) && blocks) state.queue.RetryAll();
   gang.reason = Reason(PendingQueue::ReasonOf(gang));
   state.queue.Remove(gang);
@@ -29,7 +28,7 @@ void Enqueue(EngineState& state, Gang& gang) {
   if (const cluster::PodGroup* group = state.members.GroupOf(gang))
     order.created = group->created.milliseconds();
   order.created = state.owners.Since(gang.owner, cluster::Time(order.created)).milliseconds();
-  state.queue.Add(gang, std::move(order), QueueOf(gang), AsksOf(state, gang));
+  state.queue.Add(gang, std::move(order), QueueOf(gang), AsksOf(gang));
 }
 
 }  // namespace muster::engine

@@ -130,8 +130,7 @@ void ChooseAgain(EngineState& state, const GangId& id, const std::string& obstac
   Reclaim reclaim = *state.orders.Find(id);
   EndVictims(state, id);
   const ReclaimGpus& order = reclaim.order;
-  const auto queue = state.queue_book.on() ? state.queue_book.tree().Find(order.queue)
-                                           : std::optional<queues::QueueIndex>();
+  const auto queue = state.queue_book.tree().Find(order.queue);
   const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
   ReclaimChoice choice;
   if (queue && reclaim.deadline > now) {

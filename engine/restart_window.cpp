@@ -18,7 +18,6 @@ namespace {
 
 // Of a queue of the policy; null: it is gone, or keeps nothing.
 const queues::PreemptionSpec* TermsOf(const EngineState& state, const std::string& queue) {
-  if (!state.queue_book.on()) return nullptr;
   const queues::Tree& tree = state.queue_book.tree();
   const auto index = tree.Find(queue);
   const queues::PreemptionSpec* terms = index ? &tree.at(*index).preemption : nullptr;
@@ -35,8 +34,7 @@ bool Early(const queues::PreemptionSpec& terms, Time since, Time now) {
 
 // It preempted others, it runs, and was not evicted since it started.
 bool HasPaidRun(const EngineState& state, const Gang& gang) {
-  return state.queue_book.on() && !gang.id.solo && state.preemptions.Paid(gang.id) &&
-         gang.past.running_since() &&
+  return !gang.id.solo && state.preemptions.Paid(gang.id) && gang.past.running_since() &&
          !state.preemptions.EvictedSince(AcrossAttempts(gang), *gang.past.running_since());
 }
 

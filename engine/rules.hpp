@@ -7,16 +7,11 @@
 #include "cluster/base/units.hpp"
 #include "cluster/holdings/device_assigner.hpp"
 #include "policy/domains/fabric_wish.hpp"
-#include "policy/victims/victim_rule.hpp"
-#include "queues/turns.hpp"
 
 namespace muster::engine {
 
 // None is null once a Scheduler has it. Shared and never changed.
 struct Rules {
-  std::shared_ptr<const queues::Turns> turns = std::make_shared<const queues::FirstInOrder>();
-  std::shared_ptr<const policy::VictimRule> victims =
-      std::make_shared<const policy::LowerPriority>();
   std::shared_ptr<const cluster::DeviceAssigner> devices =
       std::make_shared<const cluster::LowestNumbered>();
   std::shared_ptr<const policy::Wishes> wishes = std::make_shared<const policy::FabricWishes>();

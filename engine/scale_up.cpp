@@ -134,7 +134,7 @@ Reason OverQueueWithOthers(const EngineState& state, const Gang& gang) {
 
 // That it is asked for could be taken back.
 bool CanBeHeld(const EngineState& state, const Gang& gang) {
-  return state.queue_book.on() && !Released(gang) && !Ordered(state, gang.id);
+  return state.queue_book.tree().bounds() && !Released(gang) && !Ordered(state, gang.id);
 }
 
 std::string Reached(const EngineState& state, const Gang& gang, const Reason& over) {

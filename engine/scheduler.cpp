@@ -347,7 +347,7 @@ std::optional<TurnView> Scheduler::TurnOf(const cluster::ObjectKey& key) const {
     FairMutexLock lock(mu_);
     const std::optional<GangView> view = ViewGang(*state_, key);
     const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
-    if (gang == nullptr || !gang->pending() || !state_->queue_book.on()) return std::nullopt;
+    if (gang == nullptr || !gang->pending()) return std::nullopt;
     if (gang->state == GangState::kUnsatisfiable) return std::nullopt;  // it never has one
     facts = LookAtQueues(*state_);
     queue = gang->queue->queue;

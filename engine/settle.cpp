@@ -185,8 +185,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   const bool needs_recheck = gang.plan->needs_recheck;
   gang.course.Pass(now);
   // Whether its victims are lawful is asked below, and again before they go.
-  if (state.queue_book.on() && state.preemptions.VictimsOf(gang.id) != nullptr)
-    state.queue_book.Follow(state.cluster);
+  if (state.preemptions.VictimsOf(gang.id) != nullptr) state.queue_book.Follow(state.cluster);
   Verdict verdict;
   verdict.resume = Stage::kHeldCalls;
   while (true) {
@@ -254,8 +253,7 @@ void Tell(EngineState& state, Gang& gang, Time now) {
 
 void FollowUp(EngineState& state, Gang& gang, Time now) {
   state.announcer.Follow(gang, now);
-  if (state.queue_book.on() && !gang.members.empty())
-    state.announcer.TellFault(gang, RunTimesOf(state, gang).fault);
+  if (!gang.members.empty()) state.announcer.TellFault(gang, RunTimesOf(state, gang).fault);
   state.announcer.TellNotHonoured(gang);
   FollowScaleUp(state, gang, now);
   HandOverPods(state, gang, now);
@@ -281,7 +279,7 @@ int64_t SettleGang(EngineState& state, const GangId& id, Time now) {
   JudgeGang(state, *gang, now);
   if (since && FailedToLast(*gang)) NoteEnd(state, *gang, *since, now);
   if (ran && gang->state == GangState::kFinished && gang->past.running_since() &&
-      gang->tally.failed == 0 && state.queue_book.on())
+      gang->tally.failed == 0)
     state.run_history.Ran(*gang, now - *gang->past.running_since());
   FollowHolding(state, *gang);
   if (state.members.Ended(*gang)) {

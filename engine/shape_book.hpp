@@ -46,7 +46,7 @@ class ShapeBook {
       : cluster_(cluster), members_(members), queues_(queues) {}
 
   // The policy has shapes.
-  bool any() const { return queues_.on() && queues_.tree().shaped(); }
+  bool any() const { return queues_.tree().shaped(); }
   // Something of the gang may have changed that the cluster does not show: its queue, whether it
   // is preemptible, its members, its earmarks.
   void Note(const cluster::GangId& gang) { noted_.insert(gang); }

@@ -14,7 +14,7 @@ namespace {
 
 std::string DelayWords(const EngineState& state, const Gang& gang, Time now) {
   const QueueBook& book = state.queue_book;
-  if (!book.on() || !gang.course.queued_at) return {};
+  if (!gang.course.queued_at) return {};
   const cluster::Duration delay(book.tree().at(book.IndexOf(QueueOf(gang))).preemption.delay);
   const Time from = *gang.course.queued_at + delay;
   return from > now ? "preemption.delay of its queue: not before " + ShowTime(from) : "";
@@ -45,21 +45,15 @@ std::vector<std::string> WhyNotEnough(const KnownCandidates& candidates) {
 }
 
 std::string EvictionBar(const EngineState& state, const Gang& gang, Time now) {
-  const bool queues = state.queue_book.on();
-  if (!queues && state.options.preemption != Preemption::kLowerPriority)
-    return "the policy evicts nobody (gangs.preemption)";
-  if (queues && !EvictsAny(state, gang))
-    return "preemption of queue " + QueueOf(gang) + " evicts nobody";
+  if (!EvictsAny(state, gang)) return "preemption of queue " + QueueOf(gang) + " evicts nobody";
   if (!Preempts(state, gang)) return "preemptionPolicy of its PodGroup or a pod is Never";
   const Refusal* refusal = state.refusals.Of(gang.id);
   if (refusal != nullptr && !refusal->may_evict)
     return "kube-scheduler refused it, and would have evicted them for nothing";
   if (const auto from = MayPreemptFrom(state, gang); from && *from > now)
     return "others were evicted for it in vain: not before " + ShowTime(*from);
-  if (!MayPreempt(state, gang)) {
-    return queues ? "nobody of its queue has a lower priority, and its queue may reclaim nothing"
-                  : "nobody of a lower priority than " + std::to_string(PriorityOf(gang)) + " runs";
-  }
+  if (!MayPreempt(state, gang))
+    return "nobody of its queue has a lower priority, and its queue may reclaim nothing";
   return DelayWords(state, gang, now);
 }
 

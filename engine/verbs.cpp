@@ -114,12 +114,10 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
   const policy::PlaceAnswer answer =
       placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable, terms);
   if (!answer.placed) return false;
-  if (state.queue_book.on()) {
-    state.queue_book.Follow(state.cluster);
-    cluster::Usage more = UsageOf(state, answer.placements);
-    for (const Member* member : moving) more -= UsageOf(state, {*member->plan->placement});
-    if (OverQueue(state, question.gang, more).code != ReasonCode::kNone) return false;
-  }
+  state.queue_book.Follow(state.cluster);
+  cluster::Usage more = UsageOf(state, answer.placements);
+  for (const Member* member : moving) more -= UsageOf(state, {*member->plan->placement});
+  if (OverQueue(state, question.gang, more).code != ReasonCode::kNone) return false;
   if (!state.cluster.Move(answer.placements).ok()) return false;
   for (const cluster::Placement& placement : answer.placements) {
     Member& member = question.gang.members.at(placement.pod);

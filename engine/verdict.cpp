@@ -23,7 +23,7 @@ std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const 
   const bool paused = MayPreemptFrom(state, gang).has_value();
   const bool refused = state.refusals.Of(gang.id) != nullptr;
   if (!StartsWhole(gang) || first || turned_down || paused || refused) return std::nullopt;
-  const bool counted = state.queue_book.on() && TermsOfBookings(state, gang).max_per_user > 0;
+  const bool counted = TermsOfBookings(state, gang).max_per_user > 0;
   return KindKey{job.request.key,       false,        gang.queue->order->priority,
                  Preempts(state, gang), job.kept_off, counted ? gang.id.key.ns : std::string()};
 }

@@ -67,7 +67,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.id = gang.id;
   view.state = gang.state;
   view.reason = PendingQueue::ReasonOf(gang);
-  if (state.queue_book.on()) view.queue = QueueOf(gang);
+  view.queue = QueueOf(gang);
   view.apart = ApartOf(state, gang);
   view.scale_up = ScaleUpText(state, gang);
   view.not_honoured = gang.terms.not_honoured;

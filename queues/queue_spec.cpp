@@ -1,5 +1,7 @@
 #include "queues/queue_spec.hpp"
 
+#include <utility>
+
 namespace muster::queues {
 
 const char* ToString(QueueState state) {
@@ -12,6 +14,21 @@ const char* ToString(QueueState state) {
       break;
   }
   return "drain";
+}
+
+std::vector<QueueSpec> OneQueue(Order order, WithinQueue within) {
+  QueueSpec root{.name = kRoot, .order = order};
+  root.preemption.within_queue = within;
+  root.preemption.reclaim = Reclaim::kNever;
+  root.preemption.max_evictions_per_hour = kMostEvictions;
+  root.preemption.max_evicted_ratio = 0;
+  root.preemption.restart_window = 0;
+  root.bookings.depth = 0;
+  return {std::move(root)};
+}
+
+bool OnlyRoot(const std::vector<QueueSpec>& queues) {
+  return queues.size() == 1 && queues.front().name == kRoot;
 }
 
 int64_t WholeNodesOf(const QueueSpec& queue, const std::string& model) {

@@ -131,6 +131,15 @@ struct QueueSpec {
   bool operator==(const QueueSpec&) const = default;
 };
 
+// The only queue where a policy has none: without limits, in order of priority and age, and nobody
+// books or reclaims.
+std::vector<QueueSpec> OneQueue(Order order = Order::kFifo,
+                                WithinQueue within = WithinQueue::kNever);
+
+// There is no queue but the root: every gang is in it, whatever queue it names.
+bool OnlyRoot(const std::vector<QueueSpec>& queues);
+
+inline constexpr int64_t kMostEvictions = 1'000;  // within an hour
 inline constexpr int64_t kMostQueues = 2'000;
 inline constexpr int64_t kMostLevels = 12;  // below the root
 inline constexpr int64_t kMostDepth = 1'000;

@@ -393,7 +393,7 @@ std::string Describe(const Tree& tree, const Judgement& judgement) {
   const std::string b = "queue " + tree.at(judgement.b).name;
   switch (judgement.right) {
     case Right::kWithinQueue:
-      return "of higher priority in " + a;
+      return "of higher priority" + (judgement.a == kRootIndex ? "" : " in " + a);
     case Right::kGuarantee:
       return "within the guarantee of " + a + ", beyond which " + b + " is";
     case Right::kFairShare:

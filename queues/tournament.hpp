@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "queues/ledger.hpp"
+#include "queues/order_key.hpp"
 #include "queues/standing.hpp"
-#include "queues/turns.hpp"
 
 namespace muster::queues {
 

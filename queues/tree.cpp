@@ -126,6 +126,7 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
     queue.unlent.push_back(guarantee - std::min(guarantee, spec.lend.of(resource).value()));
     keeps_any_ = keeps_any_ || queue.unlent.back() > 0;
     queue.limit.push_back(spec.limit.of(resource).value());
+    bounds_ = bounds_ || queue.guarantee.back() > 0 || queue.limit.back() < INT64_MAX;
     const auto weight = spec.resource_weights.find(resource);
     const int64_t inherited = above == nullptr ? 1 : above->resource_weights[r];
     queue.resource_weights.push_back(weight == spec.resource_weights.end() ? inherited
@@ -133,6 +134,7 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   }
   if (above != nullptr) queue.usage_half_life = above->usage_half_life;
   queue.usage_half_life = spec.usage_half_life.value_or(queue.usage_half_life);
+  books_ = books_ || queue.bookings.depth > 0;
   remembers_ = remembers_ || queue.usage_half_life > cluster::Duration(0);
   if (above != nullptr) queue.bookings = above->bookings;
   const auto say = [](const auto& said, auto& term) { term = said.value_or(term); };

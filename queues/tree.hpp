@@ -109,6 +109,10 @@ class Tree {
   // The model of the policy that a device is of; the longest name counts. Nothing: none.
   std::optional<size_t> ModelOf(std::string_view device) const;
 
+  // Some queue has a limit or a guarantee: else none keeps a gang from starting.
+  bool bounds() const { return bounds_; }
+  // Gangs of some queue may book room.
+  bool books() const { return books_; }
   // Some queue has a half-life.
   bool remembers() const { return remembers_; }
   // What is kept from everybody else, of an idle tree.
@@ -135,6 +139,8 @@ class Tree {
   std::shared_ptr<const Names> by_name_;  // those of the policy
   QueueIndex orphan_;
   bool keeps_any_ = false;
+  bool bounds_ = false;
+  bool books_ = false;
   bool remembers_ = false;
   bool shaped_ = false;
 };

@@ -77,7 +77,7 @@ void WarnOfQueues(const sim::Trace& trace, const std::vector<queues::QueueSpec>&
     ++jobs;
     missing.insert(job.queue);
   }
-  if (queues.empty() || missing.empty()) return;
+  if (queues::OnlyRoot(queues) || missing.empty()) return;
   err << "muster simulate: " << jobs << " of " << trace.jobs.size()
       << " jobs name queues that the policy does not have (" << Printable(*missing.begin())
       << (missing.size() > 1 ? ", …" : "") << "); they are in the queue of their namespace\n";

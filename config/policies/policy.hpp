@@ -10,8 +10,18 @@
 
 namespace muster::config {
 
+// Whom gangs may have evicted, as one word for all queues.
+//   kByQueue        as each queue says; without queues nobody
+//   kNever          nobody
+//   kLowerPriority  in each queue the gangs of lower priority
+enum class Preemption { kByQueue, kNever, kLowerPriority };
+
 struct Policy {
   engine::Options engine;
+  // As the file has them; engine.queues follows from these three.
+  std::vector<queues::QueueSpec> queues = {};
+  bool strict_order = false;
+  Preemption preemption = Preemption::kByQueue;
   ExtenderSettings extender;
   MetricsSettings metrics;
   OperatorSettings operators;

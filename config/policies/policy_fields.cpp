@@ -105,9 +105,7 @@ void VisitStrictOrder(bool* strict, std::vector<std::string>* notes, FieldVisito
                   notes);
 }
 
-// What the policy says for all gangs is what it says for the root queue.
-void VisitPreemption(engine::Options* options, std::vector<std::string>* notes,
-                     FieldVisitor* visitor) {
+void VisitPreemption(Policy* policy, FieldVisitor* visitor) {
   Enumeration(visitor,
               {"preemption",
                "byQueue: as the queues' preemption says; without queues as never.\n"
@@ -116,24 +114,37 @@ void VisitPreemption(engine::Options* options, std::vector<std::string>* notes,
                "than that of every member of the waiting gang and the whole gang then fits. It\n"
                "evicts whole gangs, or their members beyond minMember. It evicts nothing for a\n"
                "gang that has a pod with preemptionPolicy Never."},
-              {"byQueue", "never", "lowerPriority"}, &options->preemption);
-  if (options->queues.empty() || options->preemption == engine::Preemption::kByQueue) return;
-  const bool never = options->preemption == engine::Preemption::kNever;
-  visitor->Remark({"preemption",
-                   never ? "is now said by queues: [{name: root, preemption: {withinQueue: never, "
+              {"byQueue", "never", "lowerPriority"}, &policy->preemption);
+  if (policy->queues.empty() || policy->preemption == Preemption::kByQueue) return;
+  visitor->Remark(
+      {"preemption", policy->preemption == Preemption::kNever
+                         ? "is now said by queues: [{name: root, preemption: {withinQueue: never, "
                            "reclaim: never}}]"
                          : "is now said by queues: [{name: root, preemption: {withinQueue: "
                            "lower-priority, reclaim: guarantee}}]"},
-                  notes);
-  auto& queues = options->queues;
-  auto root = std::find_if(queues.begin(), queues.end(),
+      &policy->notes);
+}
+
+// What the policy says for all gangs is what it says for the root queue.
+std::vector<queues::QueueSpec> QueuesOf(const Policy& policy) {
+  using queues::Reclaim;
+  using queues::WithinQueue;
+  const bool lower = policy.preemption == Preemption::kLowerPriority;
+  const WithinQueue within = lower ? WithinQueue::kLowerPriority : WithinQueue::kNever;
+  if (policy.queues.empty()) {
+    return queues::OneQueue(policy.strict_order ? queues::Order::kStrictFifo : queues::Order::kFifo,
+                            within);
+  }
+  std::vector<queues::QueueSpec> specs = policy.queues;
+  if (policy.preemption == Preemption::kByQueue) return specs;
+  auto root = std::find_if(specs.begin(), specs.end(),
                            [](const auto& one) { return one.name == queues::kRoot; });
-  if (root == queues.end()) root = queues.insert(queues.begin(), {.name = queues::kRoot});
+  if (root == specs.end()) root = specs.insert(specs.end(), {.name = queues::kRoot});
   queues::PreemptionSpec& says = root->preemption;
-  if (says.within_queue == queues::WithinQueue::kInherit)
-    says.within_queue = never ? queues::WithinQueue::kNever : queues::WithinQueue::kLowerPriority;
-  if (says.reclaim == queues::Reclaim::kInherit)
-    says.reclaim = never ? queues::Reclaim::kNever : queues::Reclaim::kGuarantee;
+  if (says.within_queue == WithinQueue::kInherit) says.within_queue = within;
+  if (says.reclaim == Reclaim::kInherit)
+    says.reclaim = lower ? Reclaim::kGuarantee : Reclaim::kNever;
+  return specs;
 }
 
 // Of Jobs that are not Indexed.
@@ -177,8 +188,8 @@ void VisitGangs(Policy* policy, FieldVisitor* visitor) {
     VisitGangsByOwner(policy, visitor);
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
-    VisitStrictOrder(&options->strict_order, notes, visitor);
-    VisitPreemption(options, notes, visitor);
+    VisitStrictOrder(&policy->strict_order, notes, visitor);
+    VisitPreemption(policy, visitor);
     visitor->Duration({"victimTimeout",
                        "How long the evicted pods may take to end: longer grace periods are cut.\n"
                        "Then the waiting gang gives up the room that was earmarked for it, and\n"
@@ -403,8 +414,9 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitNamespaces(&options.namespaces, visitor);
   VisitPlacement(&options.placement, visitor);
   VisitFabric(&options.placement.fabric, &options.lost_member, visitor);
-  VisitQueues(&options.queues, &policy->notes, visitor);
+  VisitQueues(&policy->queues, &policy->notes, visitor);
   VisitGangs(policy, visitor);
+  options.queues = QueuesOf(*policy);
   VisitBadNodes(&options.bad_nodes, visitor);
   VisitAutoscaling(&options.autoscaling, visitor);
   VisitGroupingRules(
@@ -455,10 +467,10 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
           "expected no namespace that namespaces.allow has too, found \"" + name + "\"");
   }
   FindFabricContradictions(options.placement.fabric, &found);
-  FindQueueContradictions(options.queues, options.namespaces, &found);
+  FindQueueContradictions(policy.queues, options.namespaces, &found);
   FindGroupingContradictions("grouping", policy.grouping, &found);
   FindJobContradictions(policy, &found);
-  check(!options.strict_order || options.queues.empty(), "gangs.strictOrder",
+  check(!policy.strict_order || policy.queues.empty(), "gangs.strictOrder",
         "expected false beside queues: write order: strict-fifo in those that are to have it");
   check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",
         "expected at least gangs.backoff.first (" + FormatDuration(options.backoff_first) +

@@ -1,14 +1,10 @@
-// VictimRule: who may preempt whom, which loss comes first, and the words in which to report it.
-//
-// The search for victims, the check when they are chosen and again before the first eviction, the
-// audit and the Events all ask the same rule. Whatever the rule says, the engine evicts a gang
-// whole or only its surplus, and leaves alone what is being bound or cannot be evicted.
+// Loss: what goes together when a gang is preempted, and which loss comes first. The search for
+// victims, the check when they are chosen and again before the first eviction ask the same order.
 //
 // Pure: the same arguments have the same answer.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <tuple>
 
@@ -16,13 +12,6 @@
 #include "cluster/records/gang_id.hpp"
 
 namespace muster::policy {
-
-// A gang that does not fit.
-struct Preemptor {
-  cluster::GangId gang;  // for texts: what a rule says is remembered for all gangs that are alike
-  std::string queue;
-  int64_t priority = 0;  // of its least urgent member
-};
 
 // A gang that holds something, or one of its pods.
 struct Holder {
@@ -62,33 +51,5 @@ bool SmallerLoss(const Loss& a, const Loss& b);
 // lower ones.
 using LossTier = std::tuple<bool, int64_t, bool, bool, bool, int64_t, bool>;
 LossTier TierOf(const Loss& loss);
-
-class VictimRule {
- public:
-  virtual ~VictimRule() = default;
-  virtual bool MayEvict(const Preemptor& preemptor, const Holder& holder) const = 0;
-  // A strict weak order. Of one gang a later step never comes first.
-  virtual bool Before(const Loss& a, const Loss& b) const = 0;
-  // Of what holders there may be a victim: only those of lower priority than that. Nothing: any.
-  // For a cheap look before an expensive one.
-  virtual std::optional<int64_t> Below(const Preemptor& preemptor) const = 0;
-  // Gangs of higher priority than that may evict this one. Nothing: any gang may.
-  virtual std::optional<int64_t> Above(const Holder& holder) const = 0;
-  // Says what the preemptor has over its victims, e.g. "of higher priority".
-  virtual std::string Words() const = 0;
-};
-
-// Strictly lower priority. Pods that leave anyway take precedence, then the fewest violations of
-// PodDisruptionBudgets, then what is left of gangs that the former leave without their minimum,
-// then the lowest priority; of one priority gangs that an eviction costs only time before those
-// that it may end, then the smallest loss of GPU-hours, then the gang that started last.
-class LowerPriority final : public VictimRule {
- public:
-  bool MayEvict(const Preemptor& preemptor, const Holder& holder) const override;
-  bool Before(const Loss& a, const Loss& b) const override;
-  std::optional<int64_t> Below(const Preemptor& preemptor) const override;
-  std::optional<int64_t> Above(const Holder& holder) const override;
-  std::string Words() const override;
-};
 
 }  // namespace muster::policy

@@ -88,7 +88,7 @@ bool RestartAudit::Whole(const ObjectKey& key, const Run& run) const {
 // Nothing of it is live any more.
 void RestartAudit::Judge(const ObjectKey& key, Run& run, const std::string& queue,
                          const std::vector<queues::QueueSpec>& queues, Time at) {
-  if (!run.paid || run.odd || !run.started || queues.empty()) return;
+  if (!run.paid || run.odd || !run.started) return;
   const queues::Tree tree(queues);
   const auto index = tree.Find(queue);
   if (!index) return;

@@ -101,8 +101,8 @@ metrics: {address: :9090}
   CHECK(options.namespaces.deny == std::vector<std::string>{"kube-system"});
   CHECK(options.placement.strategy == policy::Strategy::kSpread);
   CHECK(options.max_members == 77);
-  CHECK(options.strict_order);
-  CHECK(options.preemption == engine::Preemption::kLowerPriority);
+  CHECK(options.queues ==
+        queues::OneQueue(queues::Order::kStrictFifo, queues::WithinQueue::kLowerPriority));
   CHECK(options.victim_timeout == Seconds(1200));
   CHECK(options.reservation_timeout == Seconds(5400));
   CHECK(options.partial_timeout == Seconds(30));
@@ -145,10 +145,10 @@ metrics: {address: :9090}
 // here.
 TEST_CASE("every option of the engine has a field in the policy", "[config][policy]") {
   const engine::Options options;
-  const auto& [placement, scheduler_names, namespaces, queues, strict_order, reservation_timeout,
+  const auto& [placement, scheduler_names, namespaces, queues, reservation_timeout,
                max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang,
-               lost_member, hand_over, preemption, victim_timeout, backoff_first, backoff_max,
-               bad_nodes, autoscaling, retry_interval, max_members] = options;
+               lost_member, hand_over, victim_timeout, backoff_first, backoff_max, bad_nodes,
+               autoscaling, retry_interval, max_members] = options;
   const auto& [start_window, gangs, pods, first, max, most_percent] = bad_nodes;
   CHECK(most_percent == 10);
   const auto& [scale_up, after, keep_nodes, provisioning_class] = autoscaling;
@@ -343,8 +343,8 @@ void LeaveOutWhatContradicts(Policy* policy) {
   FindGroupingContradictions("grouping", policy->grouping, &found);
   if (!found.empty()) policy->grouping.clear();
   found.clear();
-  FindQueueContradictions(options.queues, options.namespaces, &found);
-  if (!found.empty()) options.queues.clear();
+  FindQueueContradictions(policy->queues, options.namespaces, &found);
+  if (!found.empty()) policy->queues.clear();
   found.clear();
   FindFabricContradictions(options.placement.fabric, &found);
   if (!found.empty()) options.placement.fabric = {};

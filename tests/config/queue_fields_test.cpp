@@ -87,8 +87,8 @@ TEST_CASE("a queue says all that it is", "[config][queues]") {
                                .order = queues::Order::kStrictFifo,
                                .fair_by = queues::FairBy::kNamespace,
                                .state = queues::QueueState::kDrain});
-  CHECK(Queues("").empty());
-  CHECK(Queues("queues: []\n").empty());
+  CHECK(Queues("") == queues::OneQueue());
+  CHECK(Queues("queues: []\n") == queues::OneQueue());
 }
 
 TEST_CASE("a guarantee has shapes, in whole nodes", "[config][queues][R14]") {

@@ -232,7 +232,6 @@ TEST_CASE("booked devices are lent to gangs that may be evicted when the time co
   CAPTURE(checkpoints, allowed, lends);
   Options options =
       WithQueues({BookingClosedRoot({.lend_to_evictable = lends, .without_checkpoint = allowed})});
-  options.preemption = Preemption::kLowerPriority;
   BookingWorld world(options);
   world.Add(MakeNode("n0").Gpus(8).Build());
   world.AskLike(MakePod("runs").Gpus(6).Priority(9), 3'600);

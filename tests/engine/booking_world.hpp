@@ -13,7 +13,7 @@ namespace muster::testing {
 
 inline engine::Options WithQueues(std::vector<queues::QueueSpec> queues) {
   engine::Options options;
-  options.queues = std::move(queues);
+  if (!queues.empty()) options.queues = std::move(queues);
   return options;
 }
 

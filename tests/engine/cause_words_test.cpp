@@ -200,10 +200,11 @@ TEST_CASE("a mixed gang shows for which of its members there is no room", "[engi
 
 TEST_CASE("a count that changed causes no write", "[engine][causes]") {
   Harness world;
-  for (const char* name : {"a", "b", "c"}) world.Add(MakeNode(name).Gpus(8));
-  for (const char* name : {"a", "b", "c"})
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    world.Add(MakeNode(name).Gpus(8));
     world.Add(
         MakePod(std::string("on-") + name).Gpus(4).Scheduler("other").BoundTo(name, {0, 1, 2, 3}));
+  }
   world.AddGang("train", 3, 8, 3);
   world.Pass(cluster::Seconds(10));
   const std::string before = Why(world, "train");

@@ -176,12 +176,19 @@ void RunOn(TwoRacks& world, const std::string& name, const std::string& rack, in
 
 TEST_CASE("the view of a gang that requires a level names the domain cheapest to free for it",
           "[engine][fabric]") {
-  TwoRacks world;
+  Options options = testing::WithFabric();
+  options.queues = queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
+  TwoRacks world(std::move(options));
   RunOn(world, "dear", "a0", 5);
   RunOn(world, "cheap", "a1", 0);
   world.Add(testing::MakePodGroup("late").MinMember(2).Build());
-  for (const char* pod : {"late-0", "late-1"})
-    world.Add(MakePod(pod).Gpus(4).InGroup("late").Priority(5).Gated());
+  for (const char* name : {"late-0", "late-1"}) {
+    cluster::Pod pod = MakePod(name).Gpus(4).InGroup("late").Priority(5).Gated();
+    cluster::PodSpec spec = *pod.spec;
+    spec.preempts = false;
+    pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
+    world.Add(std::move(pod));
+  }
   world.ChangeGroup("late", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
   world.Settle();
   const GangFabric view = world.Of("late");

@@ -285,7 +285,7 @@ TEST_CASE("priority takes precedence over age, and age over name", "[engine][ord
 
 TEST_CASE("with strict order nothing overtakes a gang that does not fit", "[engine][order]") {
   engine::Options options;
-  options.strict_order = true;
+  options.queues = queues::OneQueue(queues::Order::kStrictFifo);
   Harness world(options);
   LifecycleAddNodes(world, 2, 8);
   world.Add(MakePod("filler").Gpus(4));

@@ -57,7 +57,7 @@ TEST_CASE("R14: a gang that is not preemptible is nobody's victim", "[engine][qu
   }
   SECTION("without queues") {
     Options options;
-    options.preemption = Preemption::kLowerPriority;
+    options.queues = queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
     testing::Harness world(options);
     world.Add(MakeNode("n0").Gpus(8).Build());
     cluster::Pod pod = MakePod("old").Gpus(8).Gated().Build();

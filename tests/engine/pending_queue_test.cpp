@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/queue_book.hpp"
 #include "tests/engine/harness.hpp"
 
 namespace muster::engine {
@@ -17,10 +18,10 @@ namespace {
 // Gangs "a", "b", … in that order, of one priority each.
 class Queue {
  public:
-  Gang& Add(const std::string& name, int64_t priority = 0, const std::string& team = "") {
+  Gang& Add(const std::string& name, int64_t priority = 0) {
     Gang& gang = gangs_.emplace_back();
     gang.id = {{"team", name}, false};
-    queue.Add(gang, queues::OrderKey{priority, false, true, 0, gang.id}, team);
+    queue.Add(gang, queues::OrderKey{priority, false, true, 0, gang.id}, queues::kRoot);
     return gang;
   }
   // Beside those that were not tried yet.
@@ -31,10 +32,10 @@ class Queue {
   // Whose turn it is, until `judge` has nothing more to say.
   std::string Pass(Scope scope, const std::function<void(Gang&)>& judge) {
     if (scope.all) queue.AnythingMayFit();
-    if (scope.above) queue.RetryAbove(*scope.above);
+    if (scope.above) queue.RetryQueue(queues::kRoot, *scope.above);
     queue.Begin(0);
     std::string turns;
-    while (Gang* gang = queue.Next(usage)) {
+    while (Gang* gang = queue.Next()) {
       turns += gang->id.key.name;
       judge(*gang);
       CHECK(queue.Audit().empty());
@@ -49,8 +50,8 @@ class Queue {
     return key;
   }
 
-  cluster::UsageTable usage;
-  PendingQueue queue{std::make_shared<const queues::FirstInOrder>()};
+  QueueBook book{queues::OneQueue()};
+  PendingQueue queue{book};
 
  private:
   std::deque<Gang> gangs_;
@@ -88,15 +89,14 @@ TEST_CASE("what failed is known until something becomes free or may fit", "[engi
     CHECK(queue.Failed(shape, 5) == nullptr);
   }
   SECTION("more can be evicted for somebody who waits") {
-    queue.RetryAbove(4);
+    queue.RetryQueue(queues::kRoot, 4);
     queue.Begin(0);
     CHECK(queue.Failed(shape, 5) == nullptr);
   }
   SECTION("more can be evicted, but for nobody who waits") {
-    queue.RetryAbove(5);
+    queue.RetryQueue(queues::kRoot, 5);
     queue.Begin(0);
-    CHECK(queue.Failed(shape, 5) != nullptr);
-    CHECK(queue.Next({}) == nullptr);
+    CHECK(queue.Next() == nullptr);
   }
 }
 

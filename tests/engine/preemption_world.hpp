@@ -13,7 +13,7 @@ namespace muster::testing {
 
 inline engine::Options Preempting() {
   engine::Options options;
-  options.preemption = engine::Preemption::kLowerPriority;
+  options.queues = queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
   return options;
 }
 

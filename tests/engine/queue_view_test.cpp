@@ -148,14 +148,16 @@ TEST_CASE("a gang above the limit of its queue is never next, and has no turn",
   CHECK(turn->of == 1);
 }
 
-TEST_CASE("without queues in the policy there are none to show", "[engine][queues]") {
+TEST_CASE("without queues in the policy all gangs are in the root, whatever queue they name",
+          "[engine][queues]") {
   testing::Harness world;
   world.Add(MakeNode("n0").Gpus(1).Build());
   world.Add(QueueViewAsks("big", "a", 2, 0));
   world.Settle();
-  CHECK(world.engine().Queues().empty());
-  CHECK_FALSE(world.engine().TurnOf({"default", "big"}));
-  CHECK(world.Gang("big").queue.empty());
+  REQUIRE(world.engine().Queues().size() == 1);
+  CHECK(world.engine().Queues().front().name == "root");
+  CHECK(world.Gang("big").queue == "root");
+  CHECK(world.Gang("big").reason.code == ReasonCode::kNeverFits);
 }
 
 }  // namespace

@@ -295,12 +295,12 @@ TEST_CASE("pods of a queue that is removed are the orphan's, and nobody is evict
   world.Settle();
   CHECK(world.Gang("a0").queue == "a");
   CHECK(world.Gang("a1").reason.code == ReasonCode::kQueueLimit);
-  // Without queues nothing is limited, and no pod is in one.
-  options.queues.clear();
+  // Without queues nothing is limited, and all pods are in the root.
+  options.queues = queues::OneQueue();
   world.engine().SetOptions(options);
   world.Settle();
   CHECK(world.Gang("a1").state == GangState::kReserved);
-  CHECK(world.Gang("a0").queue.empty());
+  CHECK(world.Gang("a0").queue == "root");
   CHECK(world.engine().Audit(world.now()).empty());
 }
 

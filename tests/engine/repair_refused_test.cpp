@@ -193,7 +193,7 @@ TEST_CASE("a gang that was taken back starts again although an old pod never end
 TEST_CASE("a pod that lingers does not keep a gang from what a budget leaves it",
           "[engine][repair]") {
   engine::Options options;
-  options.preemption = engine::Preemption::kLowerPriority;
+  options.queues = queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
   Harness world(options);
   for (int i = 0; i < 5; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
   world.AddGang("train", 5, 8, 4);

@@ -154,7 +154,7 @@ TEST_CASE("a gang that is held by its queue, by an order or by strict order is n
     CHECK(ScaleUpOf(world, "g").find("not asked for: ") == 0);
   }
   SECTION("strict order") {
-    options.strict_order = true;
+    options.queues = queues::OneQueue(queues::Order::kStrictFifo);
     Harness world(options);
     for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
     world.AddGang("runs", 2, 8, 2);

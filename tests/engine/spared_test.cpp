@@ -24,7 +24,7 @@ TEST_CASE("a gang that waits shows why nobody makes way: its policy evicts nobod
   FullWorld world{engine::Options()};
   world.Submit("new", 2, 8, 10);
   world.Pass(Seconds(5));
-  CHECK(Why(world, "new") == Words{"the policy evicts nobody (gangs.preemption)"});
+  CHECK(Why(world, "new") == Words{"preemption of queue root evicts nobody"});
   CHECK(Why(world, "old").empty());
   CHECK(Why(world, "nobody").empty());
 }
@@ -34,7 +34,8 @@ TEST_CASE("a gang that waits shows why nobody makes way: by priority", "[engine]
   SECTION("nobody runs that has a lower one") {
     world.Submit("new", 2, 8, 0);
     world.Pass(Seconds(5));
-    CHECK(Why(world, "new") == Words{"nobody of a lower priority than 0 runs"});
+    CHECK(Why(world, "new") ==
+          Words{"nobody of its queue has a lower priority, and its queue may reclaim nothing"});
   }
   SECTION("it says that it preempts nobody") {
     world.Add(MakePodGroup("new").MinMember(1));
@@ -52,7 +53,8 @@ TEST_CASE("a gang that waits shows why nobody makes way: by priority", "[engine]
     world.Submit("new", 3, 8, 10);
     world.Pass(Seconds(5));
     CHECK(Why(world, "new") ==
-          Words{"all that may be evicted for it together would not make enough room"});
+          Words{"all that may be evicted for it together would not make enough room",
+                "gang default/high: it is not of lower priority"});
   }
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("a gang that wants a whole node beside a DaemonSet's pods never fits",
 
 TEST_CASE("with strict order such a gang keeps nobody from starting", "[engine][stays]") {
   engine::Options options;
-  options.strict_order = true;
+  options.queues = queues::OneQueue(queues::Order::kStrictFifo);
   Harness world(options);
   AddAgents(world, 2);
   world.Add(MakePod("whole").MilliCpu(8000).Gated().CreatedAt(1));

@@ -128,7 +128,7 @@ TEST_CASE("R6: a minimum that is in the way of every node costs no more than wha
 TEST_CASE("without queues, too, only members go that are in the way", "[engine][preemption]") {
   Spread world({}, 4);
   Options options;
-  options.preemption = Preemption::kLowerPriority;
+  options.queues = queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
   world.engine().SetOptions(options);
   world.Run("elastic", "", 8, 4);
   world.Submit("urgent", "", 8, 100);

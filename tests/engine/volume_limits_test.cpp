@@ -120,7 +120,7 @@ TEST_CASE("what others have attached counts until they go", "[engine][volumes]")
 
 TEST_CASE("volumes of victims leave with them", "[engine][volumes][preemption]") {
   engine::Options options;
-  options.preemption = engine::Preemption::kLowerPriority;
+  options.queues = queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
   LimitWorld world(options);
   world.AddWithClaims("low", 4, "data");
   world.ScheduleAll("low");

@@ -254,7 +254,7 @@ TEST_CASE("without the right to read storage gangs are planned without it", "[en
 TEST_CASE("nobody is evicted for a gang whose volumes keep it from starting",
           "[engine][volumes][preemption]") {
   engine::Options options;
-  options.preemption = engine::Preemption::kLowerPriority;
+  options.queues = queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
   VolumeWorld world(options);
   // Rack a0 is held by gangs of low priority, rack a1 by one of high priority.
   for (const char* name : {"low-a", "low-b"}) world.AddGang(name, 2, 4, 2);

@@ -169,7 +169,7 @@ TEST_CASE("what-if: who is evicted later for a gang is said with it", "[engine][
   REQUIRE(later->evictions.size() == 1);
   CHECK(later->evictions[0].gang.key.name == "runs");
   CHECK(later->evictions[0].after == Seconds(6'000));
-  CHECK(later->evictions[0].right == "of higher priority in queue root");
+  CHECK(later->evictions[0].right == "of higher priority");
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ Options Audited() {
   Options options;
   options.audit = true;
   options.api.gating = GENERATE(Gating::kAll, Gating::kNone);
-  options.muster.engine.preemption = engine::Preemption::kLowerPriority;
+  options.muster.engine.queues =
+      queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
   return options;
 }
 

@@ -330,12 +330,11 @@ void World::Lie(const Operation& operation) {
   }
 }
 
-// What operators order. A priority that is ordered is not seen in the pods, by which the auditor
-// judges who outranks whom.
+// What operators order. No priorities: one that is ordered is not seen in the pods, by which the
+// auditor judges who outranks whom.
 void World::Order(const Operation& operation) {
   constexpr const char* kQueues[] = {"top", "a", "b", "c", "root"};
   const std::string queue = kQueues[operation.b % 5];
-  const bool preempts = options_.muster.engine.preemption != engine::Preemption::kNever;
   const PodGroupPtr group = PickGroup(operation.b);
   engine::Order order{"ann", engine::SetQueueState{queue, queues::QueueState::kOpen}};
   std::string what = "resume " + queue;
@@ -349,14 +348,9 @@ void World::Order(const Operation& operation) {
     const auto gpus = static_cast<int64_t>(1 + operation.c % 9);
     order.what = engine::ReclaimGpus{queue, gpus, Seconds(1 + operation.c % 100)};
     what = "reclaim " + std::to_string(gpus) + " GPUs of " + queue;
-  } else if (kind < 6 && group != nullptr) {
-    if (kind == 4) {
-      order.what = engine::CancelPlan{group->group.key};
-      what = "cancel " + group->group.key.name;
-    } else if (!preempts) {
-      order.what = engine::SetPriority{group->group.key, static_cast<int64_t>(operation.c % 5)};
-      what = "priority of " + group->group.key.name;
-    }
+  } else if (kind == 4 && group != nullptr) {
+    order.what = engine::CancelPlan{group->group.key};
+    what = "cancel " + group->group.key.name;
   }
   const auto effect = cluster_->muster()->scheduler().Carry(order, cluster_->loop().now());
   const bool reclaims = std::holds_alternative<engine::ReclaimGpus>(order.what);

@@ -43,7 +43,7 @@ Options WorldOptions(uint64_t seed) {
   options.scheduler.http_timeout = Seconds(30);
   options.muster.engine.bind_hold_timeout = Seconds(24);
   options.muster.engine.scheduler_names = {"muster", kNobody};
-  options.muster.engine.strict_order = random.Chance(200);
+  const bool strict = random.Chance(200);
   options.muster.engine.placement.strategy =
       random.Chance(500) ? policy::Strategy::kBinpack : policy::Strategy::kSpread;
   options.muster.engine.bad_nodes.max = Seconds(600);
@@ -56,7 +56,10 @@ Options WorldOptions(uint64_t seed) {
     options.muster.writes.jitter = Duration(random.Between(0, 500));
     options.auditor.node_slack = Seconds(20);
   }
-  if (random.Chance(500)) options.muster.engine.preemption = engine::Preemption::kLowerPriority;
+  const bool preempts = random.Chance(500);
+  options.muster.engine.queues = queues::OneQueue(
+      strict ? queues::Order::kStrictFifo : queues::Order::kFifo,
+      preempts ? queues::WithinQueue::kLowerPriority : queues::WithinQueue::kNever);
   if (random.Chance(100)) options.muster.engine.partial_gang = engine::PartialGang::kHold;
   if (random.Chance(500)) {
     topology::FabricOptions& fabric = options.muster.engine.placement.fabric;

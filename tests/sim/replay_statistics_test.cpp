@@ -146,7 +146,8 @@ ReplayReport ReplayEviction(Duration checkpoint) {
   options.cluster.audit = true;
   options.cluster.api.gating = Gating::kAll;
   options.cluster.kubelet.start_delay = Duration(0);
-  options.cluster.muster.engine.preemption = engine::Preemption::kLowerPriority;
+  options.cluster.muster.engine.queues =
+      queues::OneQueue(queues::Order::kFifo, queues::WithinQueue::kLowerPriority);
   return Replay(trace, options);
 }
 

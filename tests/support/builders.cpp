@@ -204,6 +204,7 @@ PodBuilder& PodBuilder::Scheduler(const std::string& name) {
 
 PodBuilder& PodBuilder::Queue(const std::string& queue) {
   pod_.queue = queue;
+  pod_.asked_queue = queue;
   return *this;
 }
 
