@@ -98,10 +98,8 @@ void CheckLinks(const SourceFile& file, const SourceTree& tree, std::vector<Find
 
 std::set<std::string, std::less<>> MakeTargets(const SourceTree& tree) {
   std::set<std::string, std::less<>> targets;
-  const auto makefile =
-      std::find_if(tree.files.begin(), tree.files.end(),
-                   [](const SourceFile& file) { return file.path == "Makefile"; });
-  if (makefile == tree.files.end()) return targets;
+  const SourceFile* makefile = FindFile(tree, "Makefile");
+  if (makefile == nullptr) return targets;
   for (const std::string& line : makefile->lines) {
     const std::size_t colon = line.find_first_not_of(kTargetChars);
     if (colon != 0 && colon != std::string::npos && line[colon] == ':')

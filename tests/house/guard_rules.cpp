@@ -81,11 +81,10 @@ std::string ConstantIn(const SourceFile& file, std::size_t line) {
 
 // The API groups of the grouping rules (lines "group: NAME") that the guard does not name.
 void CheckGroups(const SourceTree& tree, std::vector<Finding>& findings) {
-  const auto guard = std::find_if(tree.files.begin(), tree.files.end(),
-                                  [](const SourceFile& file) { return file.path == kGuard; });
+  const SourceFile* guard = FindFile(tree, kGuard);
   for (const SourceFile& file : tree.files) {
     const bool rules = file.path.starts_with(kGrouping) && file.path.ends_with(".yaml");
-    if (guard == tree.files.end() || !rules) continue;
+    if (guard == nullptr || !rules) continue;
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       const std::size_t at = file.lines[i].find(kGroup);
       if (at == std::string::npos) continue;
@@ -130,8 +129,7 @@ std::vector<Finding> CheckGuard(const SourceTree& tree) {
 std::vector<Finding> CheckMusterKeys(const SourceTree& tree) {
   Places known;
   std::map<std::string, bool> listed;  // by name
-  const auto list = std::find_if(tree.files.begin(), tree.files.end(),
-                                 [](const SourceFile& file) { return file.path == kKeys; });
+  const SourceFile* list = FindFile(tree, kKeys);
   for (const SourceFile& file : tree.files) {
     const std::string_view room = RoomOf(file.path);
     if (!IsCode(file.path) || (room != "cluster" && room != "kube")) continue;
@@ -139,7 +137,7 @@ std::vector<Finding> CheckMusterKeys(const SourceTree& tree) {
     Collect(file, '"', names);
     for (const auto& [name, place] : names) {
       const std::string constant = ConstantIn(file, place.line);
-      listed[name] = listed[name] || (list != tree.files.end() && Has(*list, constant));
+      listed[name] = listed[name] || (list != nullptr && Has(*list, constant));
       known.emplace(name, place);
     }
   }

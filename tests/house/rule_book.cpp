@@ -16,12 +16,6 @@ struct Rule {
   bool has_test = false;
 };
 
-const SourceFile* Find(const SourceTree& tree, const std::string& path) {
-  const auto found = std::find_if(tree.files.begin(), tree.files.end(),
-                                  [&](const SourceFile& file) { return file.path == path; });
-  return found == tree.files.end() ? nullptr : &*found;
-}
-
 bool Contains(const SourceFile& file, const std::string& text) {
   return std::any_of(file.lines.begin(), file.lines.end(),
                      [&](const std::string& line) { return line.find(text) != std::string::npos; });
@@ -42,7 +36,7 @@ std::map<std::string, Rule> ReadBook(const SourceTree& tree, const SourceFile& b
         findings.push_back({kRuleBook, i + 1, now + " is there twice"});
     } else if (!now.empty() && std::regex_match(book.lines[i], parts, kTest)) {
       rules[now].has_test = true;
-      const SourceFile* file = Find(tree, parts[1]);
+      const SourceFile* file = FindFile(tree, parts[1].str());
       if (file == nullptr || !Contains(*file, "\"" + parts[2].str() + "\""))
         findings.push_back({kRuleBook, i + 1, parts[1].str() + " has no such test"});
     }
@@ -67,7 +61,7 @@ void CheckCites(const SourceFile& file, const std::map<std::string, Rule>& rules
 
 std::vector<Finding> CheckRuleBook(const SourceTree& tree) {
   std::vector<Finding> findings;
-  const SourceFile* book = Find(tree, kRuleBook);
+  const SourceFile* book = FindFile(tree, kRuleBook);
   if (book == nullptr) return {{kRuleBook, 0, "there is no rule book"}};
   const std::map<std::string, Rule> rules = ReadBook(tree, *book, findings);
   for (const auto& [name, rule] : rules) {

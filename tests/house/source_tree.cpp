@@ -97,6 +97,12 @@ cluster::Result<SourceTree> ReadTree(const fs::path& root) {
   return tree;
 }
 
+const SourceFile* FindFile(const SourceTree& tree, std::string_view path) {
+  const auto found = std::find_if(tree.files.begin(), tree.files.end(),
+                                  [&](const SourceFile& file) { return file.path == path; });
+  return found == tree.files.end() ? nullptr : &*found;
+}
+
 std::string_view RoomOf(std::string_view path) {
   const std::size_t slash = path.find('/');
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);

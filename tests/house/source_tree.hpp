@@ -42,6 +42,9 @@ SourceTree MakeTree(std::vector<SourceFile> files);
 // Reads everything below `root` except build/ and hidden folders other than .ci/.
 cluster::Result<SourceTree> ReadTree(const std::filesystem::path& root);
 
+// Null: the tree has no such text.
+const SourceFile* FindFile(const SourceTree& tree, std::string_view path);
+
 // First folder of a path: "cluster/records/node.hpp" -> "cluster"; empty for a file at the top.
 std::string_view RoomOf(std::string_view path);
 
