@@ -1,5 +1,5 @@
 // How well do placement rules keep gangs together, what does it cost in occupancy and in planning
-// time? 5,000 nodes in zones, blocks, racks and NVLink domains; see README.md, "Fabric".
+// time? 5,000 nodes in zones, blocks, racks and NVLink domains; see results/fabric.md.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -16,7 +16,7 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSI
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT MUSTER_SANITIZE)
   # What is shipped is hardened as Debian's packages are (dpkg-buildflags with hardening=+all, and what tells jumps from
-  # attacks where the processor can); tests/hardening.sh looks at the program, bench/README.md says what it costs.
+  # attacks where the processor can); tests/hardening.sh looks at the program, bench/results/planning.md says what it costs.
   target_compile_options(muster_flags INTERFACE -fPIE -fstack-protector-strong -fstack-clash-protection
     -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
   target_link_options(muster_flags INTERFACE -pie -Wl,-z,relro -Wl,-z,now)

@@ -1,6 +1,5 @@
-// The restart window (internal to engine/; queues/README.md, "The restart window"): a gang for
-// which others were evicted and that dies before its minRuntime keeps its devices for
-// preemption.restartWindow.
+// The restart window (internal to engine/; docs/design/restart-window.md): a gang for which others
+// were evicted and that dies before its minRuntime keeps its devices for preemption.restartWindow.
 //
 //   KeepRoom         a member goes: what it had is kept, before anybody can be planned there
 //   OpenWindow       all of them are gone, or about to go

@@ -1,6 +1,6 @@
 // GroupingRule: how the pods that one kind of object makes belong together, where no PodGroup says
-// it. Plain values without I/O: config/ reads them (config/grouping/README.md has the language and
-// an example), kube/ applies them (kube/owners/grouping.hpp).
+// it. Plain values without I/O: config/ reads them (docs/reference/grouping-rules.md has the
+// language and an example), kube/ applies them (kube/owners/grouping.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Files of config/grouping: grouping rules as YAML (README.md there has the language). Reading text
+// Files of config/grouping: grouping rules as YAML (docs/reference/grouping-rules.md). Reading text
 // is pure, any thread.
 #pragma once
 

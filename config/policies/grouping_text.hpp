@@ -4,7 +4,7 @@
 //   amount      (item.replicas or 1) * min(item.parallelism or 1, item.completions)
 //   condition   owner.spec.mode is Indexed    owner.spec.replicas is above 1
 //
-// config/grouping/README.md has the whole language. Pure functions, any thread.
+// docs/reference/grouping-rules.md has the whole language. Pure functions, any thread.
 #pragma once
 
 #include <string>

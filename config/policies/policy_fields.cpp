@@ -422,9 +422,8 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitGroupingRules(
       {"grouping",
        "Which pods start together where no PodGroup says it: rules by the kind of owner, each in\n"
-       "place of the one that Muster has for that kind. config/grouping/README.md has their "
-       "words,\n"
-       "and the files beside it the rules that Muster has."},
+       "place of the one that Muster has for that kind. docs/reference/grouping-rules.md has\n"
+       "their words, and config/grouping the rules that Muster has."},
       &policy->grouping, visitor);
   VisitExtender(policy, visitor);
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {

@@ -1,6 +1,6 @@
 // RestartAudit: checks gangs that preempted others and died early. Only a gang of a higher priority
 // in its queue may get such a gang's devices, and the gang may not preempt again within the hour
-// (queues/README.md, "The restart window"). Judges by the API server's objects, by other means than
+// (docs/design/restart-window.md). Judges by the API server's objects, by other means than
 // Muster's. It finds starts that no rule allows, not each that a rule forbids: it skips gangs whose
 // PodGroup changed while they ran, for example.
 // Part of the Auditor; one thread.

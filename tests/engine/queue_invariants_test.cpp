@@ -1,5 +1,5 @@
-// The three invariants that end loops between queues (design note "the queue tree"), and what
-// follows from them, in random worlds.
+// The three invariants that end loops between queues (I1 to I3 of docs/reference/rules.md), and
+// what follows from them, in random worlds.
 //
 //   MUSTER_PROPERTY_STEPS   steps in all, of which this takes a tenth (default 5,000)
 //   MUSTER_CONTEST_SEED     of the first world, to look further or to see a finding again (default

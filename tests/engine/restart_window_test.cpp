@@ -1,5 +1,5 @@
 // A gang that others were evicted for and that dies before its minRuntime keeps its devices for a
-// restart window (queues/README.md, "The restart window").
+// restart window (docs/design/restart-window.md).
 #include <catch2/catch.hpp>
 #include <string>
 

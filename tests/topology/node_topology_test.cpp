@@ -235,7 +235,7 @@ TEST_CASE("the stock device plugin's pick on a DGX-1V, by hand", "[topology][kub
   }
 }
 
-// The figures of topology/README.md.
+// The figures of docs/design/gpu-choice.md.
 TEST_CASE("how often the stock rule misses an NVLink ring on a DGX-1V", "[topology][kubelet]") {
   const Machine machine = Parsed(kDgx1v);
   const GpuChooser chooser(BuildGraph(machine, {}).matrix);
