@@ -14,7 +14,7 @@ constexpr size_t kMaxPlace = 256;  // bytes
 constexpr size_t kMaxWord = 40;    // likewise
 
 constexpr std::string_view kByItsPods =
-    "Muster plans the whole gang by what its pods ask for, and charges its queue for that";
+    "Muster plans the whole gang by what its pods request, and charges its queue for that";
 constexpr std::string_view kAlone =
     "each PodGroup starts by itself, whatever its CompositePodGroup needs";
 constexpr std::string_view kClaims =
@@ -23,9 +23,9 @@ constexpr std::string_view kFromWorkload =
     "the PodGroup has all that the template of its Workload says";
 constexpr std::string_view kOneByOne = "its pods start one by one";
 constexpr std::string_view kLevel = "the level of the policy's fabric with that node label";
-constexpr std::string_view kTaskLabel = "only volcano.sh/task-spec tells pods of a subgroup";
+constexpr std::string_view kTaskLabel = "only volcano.sh/task-spec selects the pods of a subgroup";
 constexpr std::string_view kAllSubgroups = "all subgroups are needed";
-constexpr std::string_view kOfTheWorkload = "it tells of the workload, not of how it is scheduled";
+constexpr std::string_view kOfTheWorkload = "it describes the workload, not its scheduling";
 
 // Kubernetes, as of 1.37.
 constexpr std::string_view kNativeKinds[] = {"scheduling.k8s.io/v1beta1/PodGroup",
@@ -39,9 +39,10 @@ constexpr DialectField kNative[] = {
     {"spec.resourceClaims", kNotHonoured, kClaims},
     {"spec.disruptionMode.single", kHonoured, "members beyond the minimum are evicted alone"},
     {"spec.disruptionMode.all", kHonoured, "all of its pods are evicted, or none"},
-    {"spec.priorityClassName", kHonoured, "where spec.priority is not set"},
-    {"spec.priority", kHonoured, "the priority of all of its pods, whatever theirs is"},
-    {"spec.preemptionPolicy", kHonoured, "likewise", "Never|PreemptLowerPriority"},
+    {"spec.priorityClassName", kHonoured, "if spec.priority is not set"},
+    {"spec.priority", kHonoured, "the priority of all of its pods, in place of theirs"},
+    {"spec.preemptionPolicy", kHonoured, "of all of its pods, in place of theirs",
+     "Never|PreemptLowerPriority"},
 };
 
 // Kubernetes 1.36.
@@ -55,8 +56,8 @@ constexpr DialectField kFirst[] = {
     {"spec.disruptionMode", kHonoured,
      "PodGroup: all of its pods are evicted, or none; Pod: members beyond the minimum alone",
      "PodGroup|Pod"},
-    {"spec.priorityClassName", kHonoured, "where spec.priority is not set"},
-    {"spec.priority", kHonoured, "the priority of all of its pods, whatever theirs is"},
+    {"spec.priorityClassName", kHonoured, "if spec.priority is not set"},
+    {"spec.priority", kHonoured, "the priority of all of its pods, in place of theirs"},
 };
 
 constexpr std::string_view kPlainKinds[] = {"scheduling.x-k8s.io/v1alpha1/PodGroup",
@@ -73,9 +74,9 @@ constexpr std::string_view kAsHard = "what is neither hard nor soft is hard";
 constexpr std::string_view kVolcanoKinds[] = {"scheduling.volcano.sh/v1beta1/PodGroup"};
 constexpr DialectField kVolcano[] = {
     {"spec.minMember"},
-    {"spec.minTaskMember.*", kHonoured, "where minMember is at least their sum"},
+    {"spec.minTaskMember.*", kHonoured, "if minMember is at least their sum"},
     {"spec.queue"},
-    {"spec.priorityClassName", kHonoured, "the priority of all of its pods, whatever theirs is"},
+    {"spec.priorityClassName", kHonoured, "the priority of all of its pods, in place of theirs"},
     {"spec.minResources", kMeaningless, kByItsPods},
     {"spec.networkTopology.mode", kHonoured, kAsHard, kHardOrSoft},
     {"spec.networkTopology.highestTierAllowed"},
@@ -85,29 +86,29 @@ constexpr DialectField kVolcano[] = {
     {"spec.subGroupPolicy[].networkTopology.highestTierAllowed"},
     {"spec.subGroupPolicy[].networkTopology.highestTierName"},
     {"spec.subGroupPolicy[].subGroupSize", kHonoured,
-     "with networkTopology and matchLabelKeys: the size of the pieces that are placed together"},
+     "with networkTopology and matchLabelKeys: the size of the segments"},
     {"spec.subGroupPolicy[].minSubGroups", kNotHonoured,
      "spec.minMember and spec.minTaskMember say what is needed"},
     {"spec.subGroupPolicy[].labelSelector.matchLabels.*", kNotHonoured, kTaskLabel},
     {"spec.subGroupPolicy[].labelSelector.matchLabels.volcano.sh/task-spec"},
     {"spec.subGroupPolicy[].labelSelector.matchExpressions", kNotHonoured, kTaskLabel},
     {"spec.subGroupPolicy[].matchLabelKeys", kHonoured,
-     "that there are pieces; ranks say which pods are in each"},
+     "makes segments; ranks say which pods are in each"},
 };
 
 constexpr std::string_view kKaiKinds[] = {"scheduling.run.ai/v2alpha2/PodGroup"};
 constexpr DialectField kKai[] = {
-    {"spec.minMember", kHonoured, "where there are no subgroups"},
+    {"spec.minMember", kHonoured, "if there are no subgroups"},
     {"spec.minSubGroup", kNotHonoured, kAllSubgroups},
     {"spec.queue"},
     {"spec.priorityClassName", kHonoured,
-     "the priority of all of its pods, whatever theirs is. Of 100 and more KAI evicts nobody: say "
-     "that with preemptibility"},
+     "the priority of all of its pods, in place of theirs. KAI evicts nobody of 100 and more: use "
+     "preemptibility for that"},
     {"spec.preemptibility", kHonoured, {}, "preemptible|non-preemptible|semi-preemptible"},
     {"spec.parallelism", kMeaningless, kOfTheWorkload},
     {"spec.completions", kMeaningless, kOfTheWorkload},
     {"spec.backoffLimit", kMeaningless, kOfTheWorkload},
-    {"spec.markUnschedulable", kMeaningless, "its pods and Events say in any case why it waits"},
+    {"spec.markUnschedulable", kMeaningless, "its pods and Events say why it waits in any case"},
     {"spec.schedulingBackoff", kMeaningless,
      "Muster has no pools of nodes, and tries again whenever there may be room"},
     {"spec.topologyConstraint.topology", kMeaningless,
@@ -138,7 +139,7 @@ constexpr DialectField kGrove[] = {
     {"spec.topologyConstraintGroupConfigs[].topologyConstraint.packConstraint.preferred"},
     {"spec.topologyConstraint.packConstraint.required"},
     {"spec.topologyConstraint.packConstraint.preferred"},
-    {"spec.priorityClassName", kHonoured, "the priority of all of its pods, whatever theirs is"},
+    {"spec.priorityClassName", kHonoured, "the priority of all of its pods, in place of theirs"},
     {"spec.reuseReservationRef", kNotHonoured, "no room of another PodGang is kept for it"},
 };
 
@@ -169,9 +170,9 @@ constexpr std::string_view kKubeflowKinds[] = {
     "kubeflow.org/v2beta1/MPIJob"};
 constexpr DialectField kKubeflow[] = {
     {"spec.runPolicy.schedulingPolicy.minAvailable"},
-    {"spec.runPolicy.schedulingPolicy.queue", kHonoured, "where its pods name none"},
+    {"spec.runPolicy.schedulingPolicy.queue", kHonoured, "if its pods name none"},
     {"spec.runPolicy.schedulingPolicy.priorityClass", kHonoured,
-     "the priority of all of its pods, whatever theirs is"},
+     "the priority of all of its pods, in place of theirs"},
     {"spec.runPolicy.schedulingPolicy.minResources", kMeaningless, kByItsPods},
     {"spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", kNotHonoured,
      "the policy's reservationTimeout says how long a plan is valid"},

@@ -2,8 +2,8 @@
 // no word of a PodGroup is passed over in silence: the list is that of the schema
 // (config/kubernetes/), and a test fails for a field that is not here.
 //
-// docs/podgroup-fields.md is generated from it (tests/kube/dialect_fields_test.cpp). Constants, any
-// thread.
+// docs/reference/schedulers/ is generated from it (tests/kube/dialect_fields_test.cpp). Constants,
+// any thread.
 #pragma once
 
 #include <span>

@@ -17,13 +17,13 @@ namespace {
 using enum Heed;
 using enum Place;
 
-constexpr std::string_view kWritten = "it is written by that scheduler, not for it";
-constexpr std::string_view kOfNodes = "it is of nodes, queues or other objects";
-constexpr std::string_view kOfController = "a controller's own";
-constexpr std::string_view kOfAgent = "an agent on the node looks at it";
-constexpr std::string_view kResource = "a resource: a pod that asks for it is refused by name";
-constexpr std::string_view kQueue = "its queue, where muster.dev/queue does not say it";
-constexpr std::string_view kPreempted = "unless muster.dev/preemptible says it";
+constexpr std::string_view kWritten = "that scheduler writes it itself";
+constexpr std::string_view kOfNodes = "a key of nodes, queues or other objects";
+constexpr std::string_view kOfController = "a controller uses it";
+constexpr std::string_view kOfAgent = "an agent on the node uses it";
+constexpr std::string_view kResource = "a resource: Muster refuses pods that request it";
+constexpr std::string_view kQueue = "the gang's queue, unless muster.dev/queue is set";
+constexpr std::string_view kPreempted = "unless muster.dev/preemptible is set";
 constexpr std::string_view kByPriority = "members start together, whatever order they are given";
 constexpr std::string_view kNoReservations = "Muster reads no Reservations";
 constexpr std::string_view kNoHints = "Muster chooses the devices by the topology of the node";
@@ -36,17 +36,17 @@ constexpr std::string_view kGoBool = "true|false|True|False|TRUE|FALSE|t|f|T|F|1
 
 constexpr DialectField kVolcanoKeys[] = {
     {"scheduling.k8s.io/group-name", kHonoured, "the name of its PodGroup", {}, kAnnotation},
-    {"scheduling.volcano.sh/group-name", kHonoured, "likewise", {}, kAnnotation},
+    {"scheduling.volcano.sh/group-name", kHonoured, "the name of its PodGroup", {}, kAnnotation},
     {"scheduling.volcano.sh/group-min-member",
      kHonoured,
      "without a PodGroup object",
      {},
      kAnnotation},
     {"scheduling.volcano.sh/group-min-resources", kMeaningless,
-     "Muster plans the whole gang by what its pods ask for"},
+     "Muster plans the whole gang by what its pods request"},
     {"scheduling.volcano.sh/queue-name", kHonoured, kQueue},
     {"scheduling.volcano.sh/queue-allocation-gate", kMeaningless,
-     "the gate counts as any other: the pod is not complete before it is gone"},
+     "Muster waits for this gate as for any other"},
     {"volcano.sh/preemptable", kHonoured, kPreempted, kGoBool},
     {"volcano.sh/cooldown-time", kNotHonoured,
      "preemption.minRuntime of its queue says for how long a gang is not evicted"},
@@ -72,7 +72,7 @@ constexpr DialectField kVolcanoKeys[] = {
     {"volcano.sh/task-topology-affinity", kNotHonoured, "use topology terms, or pod affinity"},
     {"volcano.sh/task-topology-anti-affinity", kNotHonoured, "use pod anti-affinity"},
     {"volcano.sh/task-topology-task-order", kNotHonoured, kByPriority},
-    {"volcano.sh/job-version", kHonoured, "the attempt of a Volcano Job that the pod is of"},
+    {"volcano.sh/job-version", kHonoured, "the attempt of the Volcano Job"},
     {"volcano.sh/job-*", kMeaningless, kOfController},
     {"volcano.sh/task-index", kMeaningless, kOfController},
     {"volcano.sh/partition-id", kMeaningless, kOfController},
@@ -158,24 +158,24 @@ constexpr DialectField kKoordinatorKeys[] = {
      kAnnotation},
     {"gang.scheduling.koordinator.sh/mode",
      kHonoured,
-     "Strict; NonStrict is told",
+     "as Strict; NonStrict is reported",
      {},
      kAnnotation},
     {"gang.scheduling.koordinator.sh/groups",
      kHonoured,
-     "gangs of one namespace, named on their pods; others are refused by name",
+     "gangs of one namespace, named on their pods; Muster refuses others",
      {},
      kAnnotation},
     {"gang.scheduling.koordinator.sh/match-policy",
      kHonoured,
-     "once-satisfied; others are told",
+     "as once-satisfied; other values are reported",
      {},
      kAnnotation},
     {"gang.scheduling.koordinator.sh/network-topology-spec", kHonoured, {}, {}, kAnnotation},
     {"gang.scheduling.koordinator.sh/network-topology-index", kNotHonoured,
      "pods are placed in the order of the indices that their controllers give them"},
     {"gang.scheduling.koordinator.sh/total-number", kMeaningless,
-     "a gang starts with min-available, and takes others as they come"},
+     "a gang starts with min-available; further pods start one by one"},
     {"gang.scheduling.koordinator.sh/timeout", kMeaningless, kWritten},
     {"quota.scheduling.koordinator.sh/name", kHonoured, kQueue, {}, kLabel},
     {"quota.scheduling.koordinator.sh/preemptible", kHonoured, kPreempted, kYesOrNo, kLabel},
@@ -195,9 +195,9 @@ constexpr DialectField kKoordinatorKeys[] = {
     {"scheduling.koordinator.sh/reservation-affinity", kNotHonoured, kNoReservations},
     {"scheduling.koordinator.sh/exact-match-reservation", kNotHonoured, kNoReservations},
     {"scheduling.koordinator.sh/reservation-ignored", kMeaningless, kNoReservations},
-    {"scheduling.koordinator.sh/reservation-*", kMeaningless, "it is of Reservations"},
-    {"scheduling.koordinator.sh/pre-allocation-required", kMeaningless, "it is of Reservations"},
-    {"scheduling.koordinator.sh/operating-mode", kMeaningless, "it is of Reservations"},
+    {"scheduling.koordinator.sh/reservation-*", kMeaningless, "for Reservations"},
+    {"scheduling.koordinator.sh/pre-allocation-required", kMeaningless, "for Reservations"},
+    {"scheduling.koordinator.sh/operating-mode", kMeaningless, "for Reservations"},
     {"scheduling.koordinator.sh/scheduling-hint", kMeaningless, kWritten},
     {"scheduling.koordinator.sh/device-allocated", kMeaningless, kWritten},
     {"scheduling.koordinator.sh/resource-status", kMeaningless, kWritten},
@@ -209,7 +209,7 @@ constexpr DialectField kKoordinatorKeys[] = {
     {"scheduling.koordinator.sh/gpu-partitions", kMeaningless, kOfNodes},
     {"scheduling.koordinator.sh/usage-thresholds", kMeaningless, kOfNodes},
     {"scheduling.koordinator.sh/load-estimated-*", kMeaningless,
-     "Muster places by what pods ask for, not by load"},
+     "Muster places by what pods request, not by load"},
     {"koordinator.sh/priority", kNotHonoured, "spec.priority and its PriorityClass count"},
     {"koordinator.sh/priority-class", kMeaningless, kOfAgent},
     {"koordinator.sh/gpu-isolation-provider", kMeaningless, kResource},
@@ -242,14 +242,14 @@ constexpr DialectField kKueueKeys[] = {
      {},
      kLabel},
     {"kueue.x-k8s.io/pod-group-pod-index-label", kNotHonoured,
-     "the index is read of kueue.x-k8s.io/pod-group-pod-index"},
+     "the index is read from kueue.x-k8s.io/pod-group-pod-index"},
     {"kueue.x-k8s.io/pod-index-offset", kMeaningless, "the order of the indices counts"},
     {"kueue.x-k8s.io/pod-group-fast-admission", kMeaningless,
      "a gang starts when all of its pods exist"},
     {"kueue.x-k8s.io/retriable-in-group", kMeaningless, kOfKueue},
     {"kueue.x-k8s.io/podset-required-topology", kHonoured, {}, {}, kAnnotation},
     {"kueue.x-k8s.io/podset-preferred-topology", kHonoured, {}, {}, kAnnotation},
-    {"kueue.x-k8s.io/podset-unconstrained-topology", kMeaningless, "nothing is asked for"},
+    {"kueue.x-k8s.io/podset-unconstrained-topology", kMeaningless, "it requests nothing"},
     {"kueue.x-k8s.io/podset-slice-required-topology", kHonoured, {}, {}, kAnnotation},
     {"kueue.x-k8s.io/podset-slice-required-topology-constraints", kHonoured, {}, {}, kAnnotation},
     {"kueue.x-k8s.io/podset-slice-size", kHonoured, {}, {}, kAnnotation},
@@ -267,17 +267,17 @@ constexpr DialectField kHamiKeys[] = {
     {"hami.io/device-scoring-weights", kNotHonoured, "Muster does not place by this word of HAMi"},
     {"hami.io/node-scheduler-policy",
      kHonoured,
-     "binpack, spread; other words are told",
+     "binpack, spread; other values are reported",
      {},
      kAnnotation},
     {"hami.io/gpu-scheduler-policy",
      kHonoured,
-     "binpack, spread, mutex, topology-aware; other words are told",
+     "binpack, spread, mutex, topology-aware; other values are reported",
      {},
      kAnnotation},
-    {"hami.io/bind-phase", kHonoured, "what HAMi wrote of a pod that it bound"},
-    {"hami.io/bind-time", kHonoured, "likewise"},
-    {"hami.io/vgpu-node", kHonoured, "likewise"},
+    {"hami.io/bind-phase", kHonoured, "HAMi writes it on a pod that it binds"},
+    {"hami.io/bind-time", kHonoured, "HAMi writes it on a pod that it binds"},
+    {"hami.io/vgpu-node", kHonoured, "HAMi writes it on a pod that it binds"},
     {"hami.io/vgpu-time", kMeaningless, kWritten},
     {"hami.io/vgpu-devices-allocated", kMeaningless, kWritten},
     {"hami.io/vgpu-devices-to-allocate", kMeaningless, kWritten},
@@ -285,7 +285,7 @@ constexpr DialectField kHamiKeys[] = {
     {"hami.io/device-cordon", kHonoured, "of nodes: these devices are not used"},
     {"hami.io/node-nvidia-register", kHonoured, "of nodes: their devices"},
     {"hami.io/node-nvidia-score", kHonoured, "of nodes: the links of their devices"},
-    {"hami.io/mutex.lock", kHonoured, "of nodes: whose turn it is there"},
+    {"hami.io/mutex.lock", kHonoured, "of nodes: the pod that HAMi's plugin serves now"},
     {"hami.io/node-handshake", kMeaningless, kOfNodes},
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the end-to-end tests: run.sh [go test flags], such as -run Halves. MUSTER_E2E_VERSION=v1.34 chooses a Kubernetes,
 # MUSTER_E2E=full adds what is slow, the controllers of other projects, the older one, and of 1.36 what it alone serves. The last
-# line counts. MUSTER_E2E_TABLE=docs/frameworks.md writes there what became of the gangs of frameworks.
+# line counts. MUSTER_E2E_TABLE=docs/reference/framework-tests.md writes there what became of the gangs of frameworks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

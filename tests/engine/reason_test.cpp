@@ -296,8 +296,8 @@ TEST_CASE("every reason has a name and a sentence", "[engine][reason]") {
   }
 }
 
-TEST_CASE("docs/gangs.md has each reason with its sentence", "[engine][reason]") {
-  std::ifstream file(std::string(MUSTER_SOURCE_DIR) + "/docs/gangs.md");
+TEST_CASE("docs/reference/reasons.md has each reason with its sentence", "[engine][reason]") {
+  std::ifstream file(std::string(MUSTER_SOURCE_DIR) + "/docs/reference/reasons.md");
   REQUIRE(file.good());
   std::vector<std::string> rows;
   for (std::string line; std::getline(file, line);) {

@@ -1,5 +1,5 @@
-// The folders of the repository layout and their order, as docs/architecture.md draws them.
-// Constants.
+// The folders of the repository layout and their order, as docs/explanation/architecture.md draws
+// them. Constants.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Every field of every kind of PodGroup has a mark, and what is set and not honoured is said.
 //
-//   MUSTER_UPDATE_GOLDENS=1 build/dev/kube_test "*podgroup-fields.md*"
+//   MUSTER_UPDATE_GOLDENS=1 build/dev/kube_test "*reference/schedulers*"
 //
-// writes docs/podgroup-fields.md.
+// writes the pages of docs/reference/schedulers/.
 #include "kube/dialects/dialect_fields.hpp"
 
 #include <algorithm>
@@ -258,63 +258,109 @@ TEST_CASE("of what Kubernetes has one of, the others are said", "[kube][dialects
         Told{"spec.preemptionPolicy: expected Never or PreemptLowerPriority, got \"never\""});
 }
 
-std::string DocumentOf(const Dialect& dialect) {
-  std::string text = "## " + std::string(dialect.title) + "\n\n";
+// A page of docs/reference/schedulers/.
+struct Page {
+  const char* file;
+  const char* title;
+  std::vector<std::string_view> dialects;  // titles
+};
+
+std::vector<Page> Pages() {
+  return {
+      {"kubernetes.md", "Kubernetes", {"Kubernetes 1.37", "Kubernetes 1.36", "Kubernetes' Jobs"}},
+      {"koordinator.md",
+       "scheduler-plugins and Koordinator",
+       {"scheduler-plugins, Koordinator", "Koordinator"}},
+      {"volcano.md", "Volcano", {"Volcano"}},
+      {"kai.md", "KAI Scheduler", {"KAI", "KAI Scheduler"}},
+      {"grove.md", "Grove", {"Grove"}},
+      {"kueue.md", "Kueue", {"Kueue"}},
+      {"hami.md", "HAMi", {"HAMi"}},
+      {"kubeflow.md", "Kubeflow's training operator", {"Kubeflow's jobs"}}};
+}
+
+std::string KindsOf(const Dialect& dialect) {
+  std::string text;
   for (const std::string_view kind : dialect.kinds) {
     const size_t slash = kind.rfind('/');
-    text += (kind == dialect.kinds.front() ? "" : ", ") + std::string(kind.substr(slash + 1)) +
-            " of `" + std::string(kind.substr(0, slash)) + "`";
-  }
-  text += dialect.kinds.empty() ? "| Label or annotation" : "\n\n| Field";
-  text += " | Honoured | |\n|---|---|---|\n";
-  for (const DialectField& field : dialect.fields) {
-    const char* heed = field.heed == Heed::kHonoured      ? "yes"
-                       : field.heed == Heed::kMeaningless ? "means nothing here"
-                                                          : "**no**";
-    text += "| `" + std::string(field.path) + "` | " + heed + " | " + std::string(field.note);
-    if (!field.words.empty()) {
-      text += field.note.empty() ? "" : "; ";
-      for (const std::string_view word : cluster::Split(field.words, '|'))
-        text += (text.ends_with("`") ? ", `" : "one of `") + std::string(word) + "`";
-    }
-    const bool told = !field.note.empty() || !field.words.empty();
-    if (field.place != Place::kEither)
-      text += std::string(told ? "; " : "") +
-              (field.place == Place::kLabel ? "a label" : "an annotation");
-    text += told || field.place != Place::kEither ? " |\n" : "|\n";
+    text += (text.empty() ? "" : ", ") + std::string(kind.substr(slash + 1)) + " of `" +
+            std::string(kind.substr(0, slash)) + "`";
   }
   return text;
 }
 
-TEST_CASE("docs/podgroup-fields.md is what the tables say", "[kube][dialects]") {
-  std::string text =
-      "# Fields of PodGroups\n\n"
-      "Generated from `kube/dialects/dialect_fields.cpp` by `MUSTER_UPDATE_GOLDENS=1 "
-      "build/dev/kube_test "
-      "\"*podgroup-fields.md*\"`.\n\n"
-      "Every field of the `spec` of every kind of PodGroup that Muster reads, and whether it is "
-      "honoured. What is set and not honoured is said\nby `muster explain gang` (`Not honoured`), "
-      "by an Event `GangNotHonoured`, and by `muster check`. A field that means nothing here would "
-      "change\nnothing, so nothing is said of it. `.*` stands for any name. How the kinds are "
-      "used: "
-      "[gangs.md](gangs.md).\n";
-  for (const Dialect& dialect : Dialects()) text += "\n" + DocumentOf(dialect);
-  text +=
-      "\n# Fields of owners\n\n"
-      "Likewise, of owners of pods where no PodGroup is made of what they say: the fields beside "
-      "the minimum of the gang\n(`config/grouping/`).\n";
-  for (const Dialect& dialect : DialectsOfOwners()) text += "\n#" + DocumentOf(dialect);
-  text +=
-      "\n# Labels and annotations of other schedulers\n\n"
-      "Likewise, of `kube/dialects/dialect_keys.cpp`: what is set on pods or PodGroups for another "
-      "scheduler, "
-      "other than to `false`. `*` at the end stands for any rest.\n";
-  for (const Dialect& dialect : DialectsOfKeys()) text += "\n#" + DocumentOf(dialect);
-  const std::string file = std::string(MUSTER_SOURCE_DIR) + "/docs/podgroup-fields.md";
-  if (std::getenv("MUSTER_UPDATE_GOLDENS") != nullptr) std::ofstream(file) << text;
-  std::stringstream written;
-  written << std::ifstream(file).rdbuf();
-  CHECK(written.str() == text);
+std::string RowOf(const DialectField& field) {
+  std::string text = "| `" + std::string(field.path) + "` | " +
+                     (field.heed == Heed::kHonoured ? "yes" : "**no**") + " | " +
+                     std::string(field.note);
+  if (!field.words.empty()) {
+    text += field.note.empty() ? "" : "; ";
+    for (const std::string_view word : cluster::Split(field.words, '|'))
+      text += (text.ends_with("`") ? ", `" : "one of `") + std::string(word) + "`";
+  }
+  const bool told = !field.note.empty() || !field.words.empty();
+  if (field.place != Place::kEither)
+    text += std::string(told ? "; " : "") +
+            (field.place == Place::kLabel ? "a label" : "an annotation");
+  return text + (told || field.place != Place::kEither ? " |\n" : "|\n");
+}
+
+// What means nothing here, by the reason for that.
+std::string MeaninglessOf(const Dialect& dialect) {
+  std::vector<std::pair<std::string_view, std::string>> lines;
+  for (const DialectField& field : dialect.fields) {
+    if (field.heed != Heed::kMeaningless) continue;
+    auto line = std::find_if(lines.begin(), lines.end(),
+                             [&](const auto& one) { return one.first == field.note; });
+    if (line == lines.end()) line = lines.insert(line, {field.note, ""});
+    line->second += (line->second.empty() ? "`" : ", `") + std::string(field.path) + "`";
+  }
+  std::string text = lines.empty() ? "" : "\nMeans nothing here:\n\n";
+  for (const auto& [note, paths] : lines) text += "- " + paths + ": " + std::string(note) + "\n";
+  return text;
+}
+
+std::string SectionOn(const Page& page, const Dialect& dialect) {
+  const bool keys = dialect.kinds.empty();
+  std::string text = "\n## ";
+  text += keys                       ? "Labels and annotations"
+          : page.dialects.size() > 2 ? dialect.title
+                                     : std::string_view("Fields");
+  text += "\n\n" + (keys ? "" : KindsOf(dialect) + "\n\n");
+  text += keys ? "| Label or annotation" : "| Field";
+  text += " | Honoured | |\n|---|---|---|\n";
+  for (const DialectField& field : dialect.fields) {
+    if (field.heed != Heed::kMeaningless) text += RowOf(field);
+  }
+  return text + MeaninglessOf(dialect);
+}
+
+TEST_CASE("docs/reference/schedulers/ is what the tables say", "[kube][dialects]") {
+  std::set<const Dialect*> shown;
+  for (const Page& page : Pages()) {
+    std::string text = "# " + std::string(page.title) +
+                       "\n\nWhat Muster honours: [how to read this](README.md).\n\n"
+                       "<!-- Written by MUSTER_UPDATE_GOLDENS=1 build/dev/kube_test "
+                       "\"*reference/schedulers*\", from kube/dialects/dialect_fields.cpp and "
+                       "kube/dialects/dialect_keys.cpp. -->\n";
+    for (const auto& dialects : {Dialects(), DialectsOfOwners(), DialectsOfKeys()}) {
+      for (const Dialect& dialect : dialects) {
+        if (std::find(page.dialects.begin(), page.dialects.end(), dialect.title) ==
+            page.dialects.end())
+          continue;
+        CHECK(shown.insert(&dialect).second);
+        text += SectionOn(page, dialect);
+      }
+    }
+    INFO(page.file);
+    const std::string file =
+        std::string(MUSTER_SOURCE_DIR) + "/docs/reference/schedulers/" + page.file;
+    if (std::getenv("MUSTER_UPDATE_GOLDENS") != nullptr) std::ofstream(file) << text;
+    std::stringstream written;
+    written << std::ifstream(file).rdbuf();
+    CHECK(written.str() == text);
+  }
+  CHECK(shown.size() == Dialects().size() + DialectsOfOwners().size() + DialectsOfKeys().size());
 }
 
 }  // namespace

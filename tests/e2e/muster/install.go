@@ -35,7 +35,7 @@ func Overlay(version string) string {
 	return "manifests/overlays/default"
 }
 
-// Install does what docs/deploy.md says: certificates, then the manifests. Their Deployments are scaled to nothing,
+// Install does what docs/how-to/install.md says: certificates, then the manifests. Their Deployments are scaled to nothing,
 // because no played kubelet can run an image; Start and StartScheduler run the same programs as processes.
 func Install(ctx context.Context, cp *controlplane.ControlPlane) (Files, error) {
 	return InstallOverlay(ctx, cp, Overlay(cp.Options.Version))

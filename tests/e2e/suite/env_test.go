@@ -173,7 +173,7 @@ func (e *env) addPods(pods ...*corev1.Pod) {
 	var failed error
 	each(pods, func(pod *corev1.Pod) {
 		if e.Options.Version == controlplane.Older && pod.Spec.SchedulerName == objects.Muster && pod.Spec.NodeName == "" {
-			objects.Gated(pod) // by the pod template, as docs/deploy.md says for releases without the admission policy
+			objects.Gated(pod) // by the pod template, as docs/how-to/older-kubernetes.md says for releases without the admission policy
 		}
 		_, err := e.Client.CoreV1().Pods(pod.Namespace).Create(e.ctx, pod, metav1.CreateOptions{})
 		mu.Lock()

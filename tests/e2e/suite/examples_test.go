@@ -10,11 +10,11 @@ import (
 	"muster.dev/e2e/controlplane"
 )
 
-// docs/examples.md has a section for each framework, and for the samples that are no row of the table. A section has the blocks of
-// a walk (walk_test.go). Its first line applies the sample, as the tests do; of the rest its test runs what begins with `muster`,
-// and that must print what the section shows.
+// The pages of frameworks have a section for each framework, and for the samples that are no row of the table. A section has the
+// blocks of a walk (walk_test.go). Its first line applies the sample, as the tests do; of the rest its test runs what begins with
+// `muster`, and that must print what the section shows. Sections without blocks are for readers alone.
 
-const examplesDocument = "docs/examples.md"
+const examplesFolder = "docs/how-to/frameworks"
 
 // More sections, by the samples that they apply; their tests are elsewhere.
 const (
@@ -34,15 +34,28 @@ func examples(t *testing.T) map[string][]step {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, examplesDocument))
+	pages, err := filepath.Glob(filepath.Join(root, examplesFolder, "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string][]step{}
-	for _, section := range strings.Split(string(text), "\n## ")[1:] {
-		title, rest, _ := strings.Cut(section, "\n")
-		if out[title], err = stepsOf(rest); err != nil {
-			t.Fatalf("%s: %s: %v", examplesDocument, title, err)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, section := range strings.Split(string(text), "\n## ")[1:] {
+			title, rest, _ := strings.Cut(section, "\n")
+			steps, err := stepsOf(rest)
+			if err != nil {
+				t.Fatalf("%s: %s: %v", page, title, err)
+			}
+			if len(steps) > 0 && out[title] != nil {
+				t.Errorf("%s: there is another example of %q", page, title)
+			}
+			if len(steps) > 0 {
+				out[title] = steps
+			}
 		}
 	}
 	return out
@@ -53,14 +66,14 @@ func (e *env) shownAsIn(section string, block int) {
 	e.t.Helper()
 	blocks := examples(e.t)[section]
 	if block >= len(blocks) {
-		e.t.Fatalf("%s: %q has %d blocks", examplesDocument, section, len(blocks))
+		e.t.Fatalf("%s: %q has %d blocks", examplesFolder, section, len(blocks))
 	}
 	here := strings.NewReplacer("team-a", e.ns)
 	var want []string
 	for _, line := range blocks[block].want {
 		want = append(want, here.Replace(line))
 	}
-	e.eventually(30*time.Second, "Muster says what "+examplesDocument+" shows of "+section, func() error {
+	e.eventually(30*time.Second, "Muster says what "+examplesFolder+" shows of "+section, func() error {
 		said := ""
 		for _, line := range strings.Split(here.Replace(blocks[block].code), "\n") {
 			words, asksMuster := strings.CutPrefix(line, "muster ")
@@ -83,23 +96,23 @@ func TestEveryFrameworkHasAnExample(t *testing.T) {
 		steps := got[section]
 		delete(got, section)
 		if len(steps) != blocks {
-			t.Errorf("%s is to have %d blocks of %q, and has %d", examplesDocument, blocks, section, len(steps))
+			t.Errorf("%s is to have %d blocks of %q, and has %d", examplesFolder, blocks, section, len(steps))
 			return
 		}
 		for i, s := range steps {
 			lines := strings.Split(strings.TrimSuffix(s.code, "\n"), "\n")
 			if apply := "kubectl apply -f manifests/samples/" + sample; i == 0 {
 				if lines[0] != apply {
-					t.Errorf("%s: %q begins with %q, not with %q", examplesDocument, section, lines[0], apply)
+					t.Errorf("%s: %q begins with %q, not with %q", examplesFolder, section, lines[0], apply)
 				}
 				lines = lines[1:]
 			}
 			if len(lines) == 0 || len(s.want) == 0 {
-				t.Errorf("%s: block %d of %q asks or shows nothing", examplesDocument, i, section)
+				t.Errorf("%s: block %d of %q asks or shows nothing", examplesFolder, i, section)
 			}
 			for _, line := range lines {
 				if !strings.HasPrefix(line, "muster ") {
-					t.Errorf("%s: nobody runs %q of %q", examplesDocument, line, section)
+					t.Errorf("%s: nobody runs %q of %q", examplesFolder, line, section)
 				}
 			}
 		}
@@ -111,6 +124,6 @@ func TestEveryFrameworkHasAnExample(t *testing.T) {
 		check(section, sample, 1)
 	}
 	for section := range got {
-		t.Errorf("%s has a section %q, which no test compares", examplesDocument, section)
+		t.Errorf("%s has a section %q, which no test compares", examplesFolder, section)
 	}
 }

@@ -13,9 +13,9 @@ import (
 type table map[string]map[string]string
 
 const (
-	tableDocument = "docs/frameworks.md"
-	tableBegin    = "<!-- results: MUSTER_E2E_TABLE of tests/e2e/run.sh -->\n"
-	tableEnd      = "<!-- end of results -->\n"
+	tableDocument = "docs/reference/framework-tests.md"
+	tableBegin    = "<!-- results: MUSTER_E2E_TABLE of tests/e2e/run.sh -->\n\n"
+	tableEnd      = "\n<!-- end of results -->\n"
 )
 
 func (r table) note(framework, stage, result string) {
@@ -99,7 +99,8 @@ func (r table) compare(t *testing.T) {
 	}
 }
 
-func TestEveryFrameworkIsInTheDocumentWithItsSample(t *testing.T) {
+// That its page has its sample is in examples_test.go.
+func TestEveryFrameworkIsInTheDocument(t *testing.T) {
 	text := readDocument(t)
 	before, after, found := cutTable(text)
 	if !found {
@@ -112,9 +113,6 @@ func TestEveryFrameworkIsInTheDocumentWithItsSample(t *testing.T) {
 	for _, f := range frameworks {
 		if !strings.Contains(results, "| "+f.name+" |") {
 			t.Errorf("its table of results has no row for %s", f.name)
-		}
-		if !strings.Contains(before+after, "samples/"+f.example) {
-			t.Errorf("it does not name the sample %s", f.example)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"muster.dev/e2e/objects"
 )
 
-// What README and docs/deploy.md tell an administrator to do, done: mustered() applies the manifests.
+// What README and docs/how-to/install.md tell an administrator to do, done: mustered() applies the manifests.
 func TestTheSampleJobOfTheManifestsRunsToItsEnd(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	e.addNodes(objects.Nodes(e.ns, 2, 8)...)

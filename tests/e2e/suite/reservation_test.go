@@ -90,7 +90,7 @@ func TestPodsThatMusterIsNeverAskedAboutTakeNoCPUThatAGangIsNominatedFor(t *test
 	e.must(e.thievesOn(g))
 }
 
-// asTheClustersOwnScheduler runs one kube-scheduler for both kinds of pods, as docs/deploy.md describes it, in the place
+// asTheClustersOwnScheduler runs one kube-scheduler for both kinds of pods, as docs/how-to/default-scheduler.md describes it, in the place
 // of the second one.
 func (e *env) asTheClustersOwnScheduler() {
 	e.t.Helper()
@@ -117,7 +117,7 @@ func (e *env) asTheClustersOwnScheduler() {
 	restart()
 }
 
-// Two kube-schedulers do not see each other's nominations (docs/deploy.md says so). A gang whose CPUs are taken by pods of
+// Two kube-schedulers do not see each other's nominations (docs/how-to/install.md says so). A gang whose CPUs are taken by pods of
 // the other one is then placed elsewhere, whole.
 func TestAGangWhoseNodeAnotherSchedulerFilledIsPlacedElsewhereWhole(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))

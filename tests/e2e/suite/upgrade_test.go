@@ -101,7 +101,7 @@ func (r *rollout) follow(ctx context.Context) {
 	}
 }
 
-// manifestsOf applies them, as `kubectl apply -k` of docs/deploy.md does.
+// manifestsOf applies them, as `kubectl apply -k` of docs/how-to/upgrade.md does.
 func (r *rollout) manifestsOf(release muster.Release) {
 	r.t.Helper()
 	r.must(muster.Apply(r.ctx, r.ControlPlane, release.Overlay(r.Options.Version)))

@@ -121,9 +121,12 @@ func (k *walk) do(document string) {
 	}
 }
 
-func (k *walk) step(s step) error {
+func (k *walk) step(s step) error { return s.run(k.shell) }
+
+// run tries the block until it shows what it is to show.
+func (s *step) run(shell func(code string) (string, error)) error {
 	for deadline := time.Now().Add(s.within); ; time.Sleep(time.Second) {
-		said, err := k.shell(s.code)
+		said, err := shell(s.code)
 		if (err != nil) != s.fails {
 			err = fmt.Errorf("it is to end with another status than %v:\n%s\n%s", err, s.code, said)
 		} else if err = shows(said, s.want); err == nil {

@@ -84,7 +84,7 @@ func TestTheWalkOfSomebodyOnCall(t *testing.T) {
 	k.do("on-call.md")
 }
 
-// installed is a walk on a cluster that has Muster, as docs/deploy.md installs it.
+// installed is a walk on a cluster that has Muster, as docs/how-to/install.md installs it.
 func installed(t *testing.T) *walk {
 	t.Helper()
 	slow(t)

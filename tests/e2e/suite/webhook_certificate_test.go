@@ -60,20 +60,22 @@ func (e *env) trusted(how string, check func(webhookTrust) error) webhookTrust {
 	return now
 }
 
-// commandOfDeploy is the one command of docs/deploy.md that begins so.
-func commandOfDeploy(t *testing.T, begins string) []string {
+const certificatesDocument = "docs/how-to/certificates.md"
+
+// commandOfCertificates is the one command of the document that begins so.
+func commandOfCertificates(t *testing.T, begins string) []string {
 	t.Helper()
 	root, err := controlplane.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs/deploy.md"))
+	text, err := os.ReadFile(filepath.Join(root, certificatesDocument))
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile("`kubectl ("+regexp.QuoteMeta(begins)+"[^`]*)`").FindAllStringSubmatch(string(text), -1)
 	if len(found) != 1 {
-		t.Fatalf("docs/deploy.md has %d commands that begin with %q", len(found), begins)
+		t.Fatalf("%s has %d commands that begin with %q", certificatesDocument, len(found), begins)
 	}
 	return strings.Fields(strings.ReplaceAll(found[0][1], "'", ""))
 }
@@ -85,7 +87,7 @@ func TestTheCertificateOfTheWebhookIsMadeAnewWhenItsSecretIsEmptied(t *testing.T
 	e.scheduleLabel("gpu")
 	before := e.trusted("the webhook has a certificate", anything)
 
-	_, err := e.Kubectl(e.ctx, "", commandOfDeploy(t, "-n muster-system patch secret muster-webhook ")...)
+	_, err := e.Kubectl(e.ctx, "", commandOfCertificates(t, "-n muster-system patch secret muster-webhook ")...)
 	e.must(err)
 	after := e.trusted("it has another one, and caBundle another authority", func(now webhookTrust) error {
 		if bytes.Equal(now.certificate, before.certificate) || bytes.Contains(now.authorities, before.authorities) {
