@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc)
 BUILD = cmake --preset $(1) && cmake --build build/$(1) --parallel $(JOBS)
 CTEST = ctest --progress --parallel $(JOBS) --output-on-failure --test-dir build/$(1) --no-tests=error
 
-.PHONY: help deps lint-deps build demo test e2e e2e-full cluster cluster-down bench bench-cluster lint check asan tsan fuzz clean
+.PHONY: help deps lint-deps build demo test e2e e2e-full cluster cluster-down bench bench-cluster lint check asan tsan fuzz docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ tsan: deps ## run the tests with ThreadSanitizer
 fuzz: lint-deps ## run every fuzz target for one minute (make fuzz SECONDS_EACH=600 for longer)
 	$(call BUILD,asan)
 	@SECONDS_EACH=$(SECONDS_EACH) .ci/fuzz
+
+docs: ## build the documents as a site: build/site (deps/docs-requirements.txt)
+	@bash deps/install.sh docs
+	@bash deps/docs.sh
 
 clean: ## remove every build folder
 	rm -rf build

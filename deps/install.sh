@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of debian-packages.txt that are missing; touches nothing when none is.
-# Usage: deps/install.sh [SECTION…]      (default: build; sections: build, lint)
+# Usage: deps/install.sh [SECTION…]      (default: build; sections: build, lint, docs)
 set -euo pipefail
 
 list="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/debian-packages.txt"
