@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tests/house/rooms.hpp"
 
@@ -36,6 +38,9 @@ constexpr std::array<std::string_view, 4> kMachinePaths = {
     "ers/"};
 constexpr std::string_view kTargetChars = "abcdefghijklmnopqrstuvwxyz-0123456789";
 constexpr std::array<std::string_view, 2> kFurtherFolders = {"docs", "manifests"};
+constexpr std::size_t kMostWords = 1600;
+constexpr const char* kIndex = "docs/README.md";
+constexpr const char* kSite = "mkdocs.yml";
 
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -133,6 +138,80 @@ void CheckCommands(const SourceFile& file, const std::set<std::string, std::less
   }
 }
 
+bool IsPage(const SourceFile& file) {
+  return file.path.starts_with("docs/") && file.path.ends_with(".md");
+}
+
+// A word has a letter or a digit; the bars of a table are none.
+std::size_t CountWords(const std::string& line) {
+  const auto counts = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  std::size_t words = 0;
+  std::istringstream parts(line);
+  for (std::string part; parts >> part;) {
+    if (std::any_of(part.begin(), part.end(), counts)) ++words;
+  }
+  return words;
+}
+
+// Pages of the reference are looked up, not read, and other documents are not bounded.
+void CheckSize(const SourceFile& file, std::vector<Finding>& findings) {
+  const bool page = IsPage(file);
+  const bool readme = std::filesystem::path(file.path).filename() == "README.md";
+  if (file.path.starts_with("docs/reference/") || (!page && !readme)) return;
+  std::size_t words = 0;
+  for (const std::string& line : file.lines) words += CountWords(line);
+  if (words > kMostWords) {
+    findings.push_back(
+        {file.path, 0,
+         "has " + std::to_string(words) + " words, more than " + std::to_string(kMostWords) +
+             (page ? ": split it by what readers want" : ": decisions go to docs/design/")});
+  }
+}
+
+// The files that a document's relative links lead to; of a folder its README.md.
+std::vector<std::string> LinksOf(const SourceFile& file) {
+  std::vector<std::string> targets;
+  for (std::string_view line : file.lines) {
+    for (std::size_t at = line.find("]("); at != std::string_view::npos; at = line.find("](")) {
+      line.remove_prefix(at + 2);
+      targets.push_back(Resolve(file.path, line.substr(0, line.find_first_of(")# "))));
+      targets.push_back(targets.back() + "/README.md");
+    }
+  }
+  return targets;
+}
+
+// A line "- Title: page.md" of mkdocs.yml.
+std::vector<std::string> PagesOfSite(const SourceTree& tree) {
+  std::vector<std::string> pages;
+  const SourceFile* site = FindFile(tree, kSite);
+  if (site == nullptr) return pages;
+  for (const std::string& line : site->lines) {
+    if (line.ends_with(".md")) pages.push_back("docs/" + line.substr(line.rfind(' ') + 1));
+  }
+  return pages;
+}
+
+void CheckPagesAreFound(const SourceTree& tree, std::vector<Finding>& findings) {
+  std::vector<std::string> next = PagesOfSite(tree);
+  next.emplace_back(kIndex);
+  std::set<std::string> found;
+  while (!next.empty()) {
+    const std::string path = next.back();
+    next.pop_back();
+    const SourceFile* page = FindFile(tree, path);
+    if (page == nullptr || !IsPage(*page) || !found.insert(path).second) continue;
+    for (std::string& target : LinksOf(*page)) next.push_back(std::move(target));
+  }
+  for (const SourceFile& file : tree.files) {
+    if (IsPage(file) && !found.contains(file.path)) {
+      findings.push_back(
+          {file.path, 0,
+           "no link from " + std::string(kIndex) + " leads here, nor does " + kSite + " list it"});
+    }
+  }
+}
+
 void CheckReadmes(const SourceTree& tree, std::vector<Finding>& findings) {
   const auto need = [&](const std::string& folder) {
     const std::string readme = folder.empty() ? "README.md" : folder + "/README.md";
@@ -152,9 +231,11 @@ std::vector<Finding> CheckDocuments(const SourceTree& tree) {
   for (const SourceFile& file : tree.files) {
     CheckWords(file, findings);
     if (!file.path.ends_with(".md")) continue;
+    CheckSize(file, findings);
     CheckLinks(file, tree, findings);
     CheckCommands(file, targets, findings);
   }
+  CheckPagesAreFound(tree, findings);
   return findings;
 }
 

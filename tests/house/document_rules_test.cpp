@@ -19,7 +19,8 @@ struct DocumentRulesCase {
 // A tree in which every folder introduces itself, less the file `without`.
 std::vector<SourceFile> GoodTree(const std::string& without = "") {
   std::vector<SourceFile> files = {
-      MakeFile("Makefile", "help: deps ## list\n\trun it\ndeps:\nclean-all:\n")};
+      MakeFile("Makefile", "help: deps ## list\n\trun it\ndeps:\nclean-all:\n"),
+      MakeFile("mkdocs.yml", "docs_dir: docs\nnav:\n- A: a.md\n- B:\n  - Far: b/far.md\n")};
   for (const char* folder :
        {"", "cluster/", "topology/", "queues/", "policy/", "engine/", "http/", "config/", "kube/",
         "sim/", "extender/", "cli/", "bench/", "tests/", "docs/", "manifests/"}) {
@@ -48,6 +49,45 @@ TEST_CASE("every folder of the repository layout needs a README", "[house][docum
   const std::string path =
       GENERATE("README.md", "cluster/README.md", "bench/README.md", "docs/README.md");
   CHECK(CheckDocuments(MakeTree(GoodTree(path))) == std::vector<Finding>{{path, 0, "is missing"}});
+}
+
+TEST_CASE("a page and a README have 1,600 words at most, except in the reference",
+          "[house][document]") {
+  const auto words = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += i % 10 == 9 ? "word\n" : "word ";
+    return text;
+  };
+  Check({"docs/a.md", words(1600) + "| -- | |\n", ""});
+  Check({"docs/a.md", words(1601), "has 1601 words, more than 1600: split it"});
+  Check({"sim/demo/README.md", words(1600) + "| -- | |\n", ""});
+  Check({"sim/demo/README.md", words(1601), "has 1601 words, more than 1600: decisions go to"});
+  Check({"sim/a.md", words(1601), ""});
+  const auto reference = [&](int count) {
+    std::vector<SourceFile> files = GoodTree("docs/README.md");
+    files.push_back(MakeFile("docs/README.md", "[r](reference/r.md)\n"));
+    files.push_back(MakeFile("docs/reference/r.md", words(count)));
+    return CheckDocuments(MakeTree(std::move(files)));
+  };
+  CHECK(reference(1601).empty());
+}
+
+TEST_CASE("every page of docs/ can be found", "[house][document]") {
+  Check(GENERATE(values<DocumentRulesCase>({
+      {"docs/a.md", "in the list of the site\n", ""},
+      {"docs/b/far.md", "there, too\n", ""},
+      {"docs/b/a.md", "nowhere\n", "no link from docs/README.md leads here"},
+      {"sim/b.md", "no page\n", ""},
+  })));
+  std::vector<SourceFile> files = GoodTree("docs/README.md");
+  files.push_back(MakeFile("docs/README.md", "[b](b/) and [c](c/one.md#part)\n"));
+  files.push_back(MakeFile("docs/c/one.md", "[two](two.md) [up](../README.md) [one](one.md)\n"));
+  files.push_back(MakeFile("docs/c/two.md", "# Two\n"));
+  files.push_back(MakeFile("docs/b/README.md", "# All of b\n"));
+  files.push_back(MakeFile("docs/b/three.md", "# Three\n"));
+  const auto findings = CheckDocuments(MakeTree(std::move(files)));
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].path == "docs/b/three.md");
 }
 
 TEST_CASE("no text has a mark of unfinished work", "[house][document]") {
