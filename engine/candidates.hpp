@@ -17,8 +17,8 @@
 #include "engine/gang.hpp"
 #include "engine/losses.hpp"
 #include "engine/queue_candidates.hpp"
+#include "policy/victims/loss.hpp"
 #include "policy/victims/preemption.hpp"
-#include "policy/victims/victim_rule.hpp"
 
 namespace muster::engine {
 

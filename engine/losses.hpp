@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/gang.hpp"
-#include "policy/victims/victim_rule.hpp"
+#include "policy/victims/loss.hpp"
 
 namespace muster::engine {
 

@@ -10,7 +10,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/restart_window.hpp"
-#include "policy/victims/victim_rule.hpp"
+#include "policy/victims/loss.hpp"
 
 namespace muster::engine {
 

@@ -11,7 +11,7 @@
 #include "cluster/holdings/allocation.hpp"
 #include "cluster/holdings/node_set.hpp"
 #include "cluster/holdings/snapshot.hpp"
-#include "policy/victims/victim_rule.hpp"
+#include "policy/victims/loss.hpp"
 
 namespace muster::policy {
 

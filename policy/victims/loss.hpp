@@ -1,5 +1,5 @@
 // Loss: what goes together when a gang is preempted, and which loss comes first. The search for
-// victims, the check when they are chosen and again before the first eviction ask the same order.
+// victims and an operator's order to reclaim GPUs follow the same order.
 //
 // Pure: the same arguments have the same answer.
 #pragma once
@@ -35,7 +35,7 @@ struct Loss {
   bool broken = false;
   int64_t step = 0;      // within its gang: the surplus is lost before the gang
   int64_t gpu_time = 0;  // that is lost, in tenths of a GPU × s
-  // With queues; see SmallerLoss.
+  // See SmallerLoss.
   bool whole = false;      // all that is left of its gang
   bool straddles = false;  // its queue is left with less than its guarantee
 };

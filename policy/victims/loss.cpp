@@ -1,4 +1,4 @@
-#include "policy/victims/victim_rule.hpp"
+#include "policy/victims/loss.hpp"
 
 #include <tuple>
 
