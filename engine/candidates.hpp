@@ -1,8 +1,8 @@
 // Candidates: which pods a gang may have evicted, in which order, and whether a choice among them
 // still holds (internal to engine/). Reads the engine's state, changes nothing of it.
 //
-// Only Muster's own pods, and what losses.hpp says may go. Whom the gang may have evicted is what
-// the policy's queues say (queue_candidates.hpp), and where there are none policy::VictimRule.
+// Only Muster's own pods, and what losses.hpp says may go. Whom the gang may have evicted, and in
+// which order (R6), is what the policy's queues say (queue_candidates.hpp).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct KnownCandidates {
   bool known = false;
   int64_t priority = 0;  // of the gang that has them evicted
   std::string queue;     // the same
-  cluster::Usage asks;   // the same; with queues
+  cluster::Usage asks;   // the same
   cluster::Time at;
   bool leaving_only = false;
   uint64_t version = 0;               // of WorkQueue
@@ -68,7 +68,6 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, cluster::Tim
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang,
                                             cluster::Time now);
 std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& losses);
-// What policy::VictimRule receives about a gang that wants room.
 // The gang may have these evicted: each is of a gang that goes whole or keeps its minimum. What the
 // gang has of its plan is not charged twice.
 bool MayEvictAll(const EngineState& state, const std::set<cluster::PodUid>& victims,

@@ -15,7 +15,8 @@ struct EngineState;
 Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& job,
                     const PlanResult& result, cluster::Time now);
 
-// By which right it goes, for people: "of higher priority in queue a".
+// By which right it goes, for people: "of higher priority in queue a"; in the root the queue is
+// left out.
 std::string RightOver(const Certificate* certificate, const GangId& victim);
 
 // One sentence, for an Event: who makes way, what is lost, where.

@@ -100,7 +100,7 @@ struct GangView {
   // What is written of it and has no effect, each with why; empty: nothing.
   std::vector<std::string> not_honoured;
   std::string remainder;  // of elastic members, see RemainderOf; empty: none
-  std::string queue;      // empty: the policy has no queues
+  std::string queue;      // root: also where the policy has no queues
   int32_t priority = 0;   // under the cap of its queue
   bool ordered = false;   // an operator has ordered it
   bool non_preemptible = false;

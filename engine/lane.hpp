@@ -23,7 +23,7 @@ struct Lane {
   // The first Course::queued_at of all, which stays the same while they wait; Never: none has one;
   // nothing: to be found out.
   std::optional<cluster::Time> oldest;
-  // While the book is on: who stands for the queue there; and that this may be another one.
+  // Who stands for the queue in the QueueBook; and that this may be another one.
   Gang* head = nullptr;
   bool changed = false;
 };

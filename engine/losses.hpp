@@ -48,8 +48,7 @@ bool HasSurplus(const EngineState& state, const Gang& gang);
 bool IsNonPreemptible(const EngineState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
 bool CannotBeEvicted(const EngineState& state, const Gang& gang);
-// What a rule receives about a gang that holds something; `priority`: of its bound members, or of
-// the one in question.
+// Of a gang that holds something; `priority`: of its bound members, or of the one in question.
 policy::Holder HolderOf(const Gang& gang, int64_t priority);
 // The highest among the members that hold something; nothing: none does.
 std::optional<int32_t> HighestHeld(const Gang& gang);

@@ -1,6 +1,6 @@
 // Queue candidates: whom the policy's queues let a gang have evicted (R4 to R8), and whether a
 // choice among them is lawful (internal to engine/). Reads the engine's state, changes nothing of
-// it. Only while the QueueBook is on.
+// it.
 //
 // 1. In order of R6: pods that leave anyway, those that violate the fewest PodDisruptionBudgets,
 //    what is left of gangs that the former break, members beyond their gang's minimum, gangs whose

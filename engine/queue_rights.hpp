@@ -1,6 +1,6 @@
 // Queue rights: whether the policy's queues let a gang have others evicted that are at hand (R4,
 // R5, R7; internal to engine/). Who could be is what queue_candidates.hpp finds. Reads the engine's
-// state, changes nothing of it. Only while the QueueBook is on, but for OnceStarted.
+// state, changes nothing of it.
 #pragma once
 
 #include <map>
@@ -53,7 +53,7 @@ class OnceStarted {
  private:
   const EngineState& state_;
   const Gang& claimant_;
-  std::optional<queues::Rights> rights_;  // nothing: there are no queues, or it may evict nobody
+  std::optional<queues::Rights> rights_;  // nothing: it may evict nobody
   std::set<queues::QueueIndex> ranked_;
 };
 

@@ -100,7 +100,7 @@ struct QueueFacts {
     std::optional<queues::OrderKey> first;  // that may ever start; nothing: none may
     cluster::Usage first_asks;
   };
-  std::optional<queues::Ledger> ledger;                  // nothing: the policy has no queues
+  std::optional<queues::Ledger> ledger;                  // set by LookAtQueues
   std::map<std::string, int64_t> booked_idle;            // by queue
   std::map<std::string, Line> lines;                     // by queue, where gangs wait
   StandingOrders orders;                                 // of operators

@@ -1,6 +1,6 @@
 // Reclaim: GPUs that an operator wants back from a queue (internal to engine/). Which of its gangs
-// go follows from the cluster and policy::VictimRule; they are victims in Preemptions like those of
-// a gang, under an id of OrderBook.
+// go follows from the cluster and the order of losses (policy/victims/loss.hpp); they are victims
+// in Preemptions like those of a gang, under an id of OrderBook.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct ReclaimChoice {
   std::vector<OrderEffect::Kept> kept;      // by PodDisruptionBudgets, in order
 };
 
-// R6 without a preemptor: members beyond a gang's minimum before whole gangs, each in the rule's
-// order, none that is not needed. Of the queue and those below it; not what CannotBeEvicted names,
+// R6 without a preemptor: members beyond a gang's minimum before whole gangs, none that is not
+// needed. Of the queue and those below it; not what CannotBeEvicted names,
 // gangs of the system (R14), or what leaves anyway. What PodDisruptionBudgets protect, given what
 // is taken before it, stays too: `kept` reports it. A minRuntime protects nobody: `despite` reports
 // it. Too few: `gpu_milli` says so.

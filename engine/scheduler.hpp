@@ -98,7 +98,7 @@ class Scheduler {
   std::string HelpFor(const cluster::ObjectKey& unknown, bool elsewhere) const;
   // Nothing where the gang is unknown or has no pods.
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
-  std::vector<QueueView> Queues() const;  // empty: the policy has none
+  std::vector<QueueView> Queues() const;                                // the root is among them
   std::optional<TurnView> TurnOf(const cluster::ObjectKey& key) const;  // where it waits in a queue
   // Why nobody makes way for a gang that waits for room, sentences for people; empty: it does not.
   std::vector<std::string> NobodyMakesWay(const cluster::ObjectKey& key, cluster::Time now) const;

@@ -79,7 +79,7 @@ struct WhatIfAnswer {
   std::vector<WhatIfStart> starts;        // in order
   std::vector<WhatIfEviction> evictions;  // in order; of 1
   std::vector<WhatIfWait> waits;  // gangs that do not start, by id; those that lost pods too
-  std::vector<QueueView> queues;  // at the end of 1; empty: the policy has none
+  std::vector<QueueView> queues;  // at the end of 1
   std::vector<GangId> workload;   // the gangs of which it has pods or the PodGroup
   bool complete = true;           // 1
   // How far 2 went: what is not known to start by then starts later, or never.

@@ -344,7 +344,7 @@ void DumpAllocation(const ClusterState& state, const Allocation& held, std::stri
   line.Flag("unknown", !held.devices_known).EndTo(out);
 }
 
-// Without queues every pod is of the one without a name, and the sum says nothing new.
+// Pods of no gang of Muster's are of the one without a name.
 void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
   if (queue.empty()) return;
   Line line("usage");

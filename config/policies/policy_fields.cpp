@@ -96,10 +96,12 @@ void VisitPlacement(policy::Options* placement, FieldVisitor* visitor) {
 }
 
 void VisitStrictOrder(bool* strict, std::vector<std::string>* notes, FieldVisitor* visitor) {
-  visitor->Flag({"strictOrder",
-                 "true: a gang that does not fit blocks all gangs behind it. The same is said by\n"
-                 "queues: [{name: root, order: strict-fifo}]; with queues, each has its order."},
-                strict);
+  visitor->Flag(
+      {"strictOrder",
+       "true: a gang that does not fit blocks those behind it that may use some of the same\n"
+       "nodes. The same is said by queues: [{name: root, order: strict-fifo}]; with queues,\n"
+       "each has its order."},
+      strict);
   if (!*strict) return;
   visitor->Remark({"strictOrder", "is now said by queues: [{name: root, order: strict-fifo}]"},
                   notes);

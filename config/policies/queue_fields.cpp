@@ -482,9 +482,10 @@ void VisitQueues(std::vector<QueueSpec>* queues, std::vector<std::string>* notes
   SectionList(
       visitor,
       {"queues",
-       "Queues, in a tree. None: all gangs are in one without limits. A gang is in the queue\n"
-       "that it names, else in that of its namespace; a gang that may not use its queue is\n"
-       "Forbidden."},
+       "Queues, in a tree. None: all gangs are in one, root, whatever queue they name. It has\n"
+       "no limits; gangs.strictOrder and gangs.preemption are for it. With queues a gang is in\n"
+       "the one that it names, else in that of its namespace; a gang that may not use its\n"
+       "queue is Forbidden."},
       queues,
       [notes](QueueSpec* queue, FieldVisitor* inside) { VisitQueue(queue, notes, inside); });
 }

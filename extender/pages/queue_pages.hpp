@@ -19,7 +19,7 @@ std::string QueuesJson(const std::vector<engine::QueueView>& queues);
 void AddQueue(JsonText& json, const engine::QueueView& queue);
 
 // muster_queue_… of at most kMostQueueLabels queues; those that come later are added up as
-// "other". Amounts are GPUs, cores and bytes. Empty: there are no queues.
+// "other". Amounts are GPUs, cores and bytes. Empty: of none.
 inline constexpr std::size_t kMostQueueLabels = 200;
 std::string QueueMetrics(const std::vector<engine::QueueView>& queues);
 

@@ -108,7 +108,7 @@ struct ReplayStatistics {
   double lost_ratio = 0;  // of the capacity
   double booked_idle_gpu_hours = 0;
   double booked_idle_ratio = 0;              // of the capacity
-  std::optional<QueueService> least_served;  // nothing: the policy has no queues
+  std::optional<QueueService> least_served;  // nothing: there is one queue
 };
 
 // Of those submitted in the window, and of the window's time.
