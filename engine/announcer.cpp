@@ -5,8 +5,8 @@
 
 #include "engine/cause_words.hpp"
 #include "engine/defect.hpp"
+#include "engine/inherited.hpp"
 #include "engine/minimum.hpp"
-#include "engine/remember.hpp"
 
 namespace muster::engine {
 

@@ -5,10 +5,10 @@
 
 #include "engine/booking_rules.hpp"
 #include "engine/candidates.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/provisioning.hpp"
+#include "engine/claim_state.hpp"
+#include "engine/partial.hpp"
 #include "engine/queue_rights.hpp"
-#include "engine/scale_up.hpp"
+#include "engine/request.hpp"
 
 namespace muster::engine {
 
@@ -22,7 +22,7 @@ using cluster::Time;
 namespace {
 
 // Its nodes were ordered, and it waits for them.
-bool Keeps(const EngineState& state, const NodeRequest& request, Time now) {
+bool Keeps(const ClaimState& state, const NodeRequest& request, Time now) {
   if (!request.wanted || request.state != cluster::RequestState::kProvisioned) return false;
   const Gang* gang = state.members.Find(request.ask.gang);
   const auto end = EndOf(request);
@@ -84,7 +84,7 @@ std::vector<size_t> TakeKept(const Snapshot& snapshot, const AskedRoom& room, Fr
 }
 
 // What bookings and rooms for a restart keep from the gang is not kept for it.
-std::shared_ptr<const Snapshot> FreeFor(EngineState& state, const Gang& gang, Time now) {
+std::shared_ptr<const Snapshot> FreeFor(ClaimState& state, const Gang& gang, Time now) {
   BookingNumbers numbers = KeptOff(state, gang, now);
   std::erase_if(numbers, [&](uint64_t number) {
     const auto& all = state.requests.all();
@@ -95,7 +95,7 @@ std::shared_ptr<const Snapshot> FreeFor(EngineState& state, const Gang& gang, Ti
 }
 
 // It keeps what was looked at.
-NodeRequest* StillKept(EngineState& state, const RoomsLook::Kept& kept, Time now) {
+NodeRequest* StillKept(ClaimState& state, const RoomsLook::Kept& kept, Time now) {
   NodeRequest* const request = state.requests.Find(kept.request);
   const bool same = request != nullptr && request->room == kept.room && Keeps(state, *request, now);
   return same ? request : nullptr;
@@ -103,13 +103,13 @@ NodeRequest* StillKept(EngineState& state, const RoomsLook::Kept& kept, Time now
 
 }  // namespace
 
-void GiveUpAskedRoom(EngineState& state, NodeRequest& request) {
+void GiveUpAskedRoom(ClaimState& state, NodeRequest& request) {
   if (request.room->number == 0) return;
   state.requests.ClearRoom(request);
   state.queue.AnythingMayFit();
 }
 
-RoomsLook LookAtRooms(EngineState& state, Time now) {
+RoomsLook LookAtRooms(ClaimState& state, Time now) {
   std::vector<const NodeRequest*> keeping;
   for (const auto& [key, given] : state.requests.all()) {
     NodeRequest& request = *state.requests.Find(key);
@@ -145,8 +145,7 @@ std::optional<size_t> RoomsLook::Next() {
   return std::nullopt;
 }
 
-std::optional<RoomSearch> SearchFor(EngineState& state, const RoomsLook& look, size_t at,
-                                    Time now) {
+std::optional<RoomSearch> SearchFor(ClaimState& state, const RoomsLook& look, size_t at, Time now) {
   const NodeRequest* const request = StillKept(state, look.rooms()[at], now);
   if (request == nullptr) return std::nullopt;
   const Gang& gang = *state.members.Find(request->ask.gang);
@@ -189,7 +188,7 @@ FoundRoom FindRoom(const RoomSearch& search) {
   return found;
 }
 
-void Found(EngineState& state, RoomsLook& look, size_t at, FoundRoom found, Time now) {
+void Found(ClaimState& state, RoomsLook& look, size_t at, FoundRoom found, Time now) {
   NodeRequest* const request = StillKept(state, look.rooms()[at], now);
   if (request == nullptr) return;
   AskedRoom& next = found.room;
@@ -203,25 +202,9 @@ void Found(EngineState& state, RoomsLook& look, size_t at, FoundRoom found, Time
   look.Set(at, request->room);
 }
 
-void AddAskedRooms(EngineState& state, const Gang& gang, const cluster::NodeSet& useful,
-                   BookingNumbers& numbers) {
-  if (!state.requests.keeps()) return;
-  for (const auto& [key, request] : state.requests.all()) {
-    if (request.room->number == 0 || request.ask.gang == gang.id) continue;
-    if (!useful.Meets(request.room->nodes)) continue;
-    const Gang* asker = state.members.Find(request.ask.gang);
-    if (asker != nullptr && !GoesBefore(state, gang, *asker))
-      numbers.push_back(request.room->number);
-  }
-}
-
-bool WaitsForAskedRoom(const EngineState& state) {
+bool WaitsForAskedRoom(const ClaimState& state) {
   return state.requests.keeps() && state.bookings.none() && state.kept_rooms.none() &&
          !state.shapes.any();
-}
-
-std::string Describe(const NodeRequest& request) {
-  return "gang " + request.ask.gang.key.ToString() + ", for which the nodes were asked for";
 }
 
 }  // namespace muster::engine

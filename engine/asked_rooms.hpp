@@ -22,10 +22,10 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 
 // Nothing is kept any more: others may fit now.
-void GiveUpAskedRoom(EngineState& state, NodeRequest& request);
+void GiveUpAskedRoom(ClaimState& state, NodeRequest& request);
 
 // Before a pass all rooms are looked at, one after the other: first come, first served. That takes
 // as long as the gangs and the cluster are large, so it is done outside the lock, by what was true
@@ -82,19 +82,14 @@ struct FoundRoom {
 };
 
 // Rooms that are kept no more are given up.
-RoomsLook LookAtRooms(EngineState& state, cluster::Time now);
+RoomsLook LookAtRooms(ClaimState& state, cluster::Time now);
 // Nothing: what was looked at is not what is kept by now.
-std::optional<RoomSearch> SearchFor(EngineState& state, const RoomsLook& look, size_t at,
+std::optional<RoomSearch> SearchFor(ClaimState& state, const RoomsLook& look, size_t at,
                                     cluster::Time now);
 FoundRoom FindRoom(const RoomSearch& search);
-void Found(EngineState& state, RoomsLook& look, size_t at, FoundRoom found, cluster::Time now);
+void Found(ClaimState& state, RoomsLook& look, size_t at, FoundRoom found, cluster::Time now);
 
-// Adds those from which the gang is kept, where it may use `useful`.
-void AddAskedRooms(EngineState& state, const Gang& gang, const cluster::NodeSet& useful,
-                   BookingNumbers& numbers);
 // It would fit, but for such room alone: cluster-autoscaler does not see that as free.
-bool WaitsForAskedRoom(const EngineState& state);
-// "gang a/b, for which the nodes were asked for".
-std::string Describe(const NodeRequest& request);
+bool WaitsForAskedRoom(const ClaimState& state);
 
 }  // namespace muster::engine

@@ -10,6 +10,7 @@
 #include "engine/losses.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
+#include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
 #include "engine/view.hpp"
 

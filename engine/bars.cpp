@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/engine_state.hpp"
+#include "engine/known_state.hpp"
 
 namespace muster::engine {
 
-Reason NamespaceBar(const EngineState& state, const std::string& ns) {
+Reason NamespaceBar(const KnownState& state, const std::string& ns) {
   const NamespaceRules& rules = state.options.namespaces;
   const auto has = [&](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), ns) != names.end();
@@ -19,7 +19,7 @@ Reason NamespaceBar(const EngineState& state, const std::string& ns) {
   return {};
 }
 
-Reason FenceBar(const EngineState& state, const Gang& gang) {
+Reason FenceBar(const KnownState& state, const Gang& gang) {
   if (state.unfenced.none()) return {};
   for (const auto& [uid, member] : gang.members) {
     const std::string* why = state.unfenced.Why(uid);

@@ -8,11 +8,11 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct KnownState;
 
 // Why no gang of the namespace may start; kNone: one may.
-Reason NamespaceBar(const EngineState& state, const std::string& ns);
+Reason NamespaceBar(const KnownState& state, const std::string& ns);
 // A pod of the gang is not fenced: an earlier leader may still bind it. kNone: all are.
-Reason FenceBar(const EngineState& state, const Gang& gang);
+Reason FenceBar(const KnownState& state, const Gang& gang);
 
 }  // namespace muster::engine

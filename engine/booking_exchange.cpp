@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/booking_jobs.hpp"
 #include "engine/booking_look.hpp"
 #include "engine/booking_rules.hpp"
-#include "engine/booking_search.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/planner.hpp"
+#include "engine/claim_state.hpp"
+#include "engine/plan_job.hpp"
 #include "engine/request.hpp"
 
 namespace muster::engine {
@@ -37,7 +37,7 @@ bool InTheWay(const Placement& held, const std::vector<Placement>& room) {
                      [&](const Placement& one) { return InTheWay(held, one); });
 }
 
-std::set<PodUid> PodsInTheWay(const EngineState& state, const Booking& booking) {
+std::set<PodUid> PodsInTheWay(const ClaimState& state, const Booking& booking) {
   std::set<PodUid> pods;
   for (const NodeIndex index : booking.nodes.Nodes()) {
     for (const PodUid& uid : state.cluster.HoldersOn(index)) {
@@ -64,7 +64,7 @@ int64_t LeastBusyMilli(const Booking& booking, const std::vector<policy::BusyNod
 }
 
 // So much is free on some node that is not closed yet.
-bool FreeElsewhere(EngineState& state, const Gang& gang, const Booking& booking, int64_t milli) {
+bool FreeElsewhere(ClaimState& state, const Gang& gang, const Booking& booking, int64_t milli) {
   const auto left = Without(state, OthersOf(state, gang));
   const std::vector<NodeIndex> useful = state.classes.Of(gang, state.cluster).Nodes();
   return std::any_of(useful.begin(), useful.end(), [&](NodeIndex index) {
@@ -74,7 +74,7 @@ bool FreeElsewhere(EngineState& state, const Gang& gang, const Booking& booking,
 
 }  // namespace
 
-std::optional<PlanJob> NextExchange(EngineState& state, Time now) {
+std::optional<PlanJob> NextExchange(ClaimState& state, Time now) {
   LookAtBookings(state, now);
   const uint64_t growth = state.cluster.growth();
   for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {
@@ -98,7 +98,7 @@ std::optional<PlanJob> NextExchange(EngineState& state, Time now) {
   return std::nullopt;
 }
 
-void CommitExchange(EngineState& state, const PlanJob& job, const policy::LaterAnswer& found,
+void CommitExchange(ClaimState& state, const PlanJob& job, const policy::LaterAnswer& found,
                     Time now) {
   const Booking* known = state.bookings.Of(job.id);
   if (!StillSearched(state, job) || known == nullptr || !known->closed()) return;

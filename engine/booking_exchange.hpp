@@ -19,11 +19,11 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 struct PlanJob;
 
-std::optional<PlanJob> NextExchange(EngineState& state, cluster::Time now);
-void CommitExchange(EngineState& state, const PlanJob& job, const policy::LaterAnswer& found,
+std::optional<PlanJob> NextExchange(ClaimState& state, cluster::Time now);
+void CommitExchange(ClaimState& state, const PlanJob& job, const policy::LaterAnswer& found,
                     cluster::Time now);
 
 }  // namespace muster::engine

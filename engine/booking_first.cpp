@@ -1,9 +1,9 @@
 #include "engine/booking_first.hpp"
 
+#include "engine/booking_jobs.hpp"
 #include "engine/booking_rules.hpp"
-#include "engine/booking_search.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/planner.hpp"
+#include "engine/claim_state.hpp"
+#include "engine/plan_job.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/verdict.hpp"
 
@@ -11,7 +11,7 @@ namespace muster::engine {
 
 using cluster::Time;
 
-bool MayLackRoom(const EngineState& state, const Gang& gang) {
+bool MayLackRoom(const ClaimState& state, const Gang& gang) {
   if (!state.bookings.first() || !gang.pending() || gang.queue->tried || !StartsWhole(gang))
     return false;
   const bool behind =
@@ -20,13 +20,13 @@ bool MayLackRoom(const EngineState& state, const Gang& gang) {
          OverQueue(state, gang, gang.queue->asks).code == ReasonCode::kNone;
 }
 
-bool GivesWay(const EngineState& state, const Booking& booking, const Gang& gang) {
+bool GivesWay(const ClaimState& state, const Booking& booking, const Gang& gang) {
   const Gang* owner = state.members.Find(booking.gang);
   return owner != nullptr && owner->pending() && owner->queue->queue == gang.queue->queue &&
          owner->queue->order->priority < gang.queue->order->priority;
 }
 
-void NoteRefused(EngineState& state, const Gang& gang, Time now) {
+void NoteRefused(ClaimState& state, const Gang& gang, Time now) {
   if (!BlockedByRoom(gang) || state.bookings.Of(gang.id) != nullptr) return;
   const queues::BookingTerms terms = TermsOfBookings(state, gang);
   if (terms.depth == 0 || Waited(gang, now) < terms.min_age) return;
@@ -47,18 +47,6 @@ void NoteRefused(EngineState& state, const Gang& gang, Time now) {
     before += state.classes.Of(*other, state.cluster).Meets(useful) ? 1 : 0;
   }
   if (before < terms.depth) state.bookings.Owe(true);
-}
-
-std::optional<PlanJob> NextFirst(EngineState& state, Time now) {
-  if (!state.bookings.first() && !state.bookings.owes()) return std::nullopt;
-  // Each search costs as much as a plan.
-  constexpr size_t kMostAside = 64;
-  if (state.bookings.aside().size() < kMostAside) {
-    if (std::optional<PlanJob> job = NextSearch(state, now)) return job;
-  }
-  state.bookings.EndFirst();
-  state.bookings.Owe(false);
-  return std::nullopt;
 }
 
 }  // namespace muster::engine

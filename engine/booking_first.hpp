@@ -16,16 +16,14 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 struct PlanJob;
 
 // See 2: it waits, by its own queue it could start, and it was not tried in this process.
-bool MayLackRoom(const EngineState& state, const Gang& gang);
+bool MayLackRoom(const ClaimState& state, const Gang& gang);
 // The booking ends when the gang, which waits, is to book: that is of higher priority in its queue.
-bool GivesWay(const EngineState& state, const Booking& booking, const Gang& gang);
+bool GivesWay(const ClaimState& state, const Booking& booking, const Gang& gang);
 // The gang was tried just now.
-void NoteRefused(EngineState& state, const Gang& gang, cluster::Time now);
-// In a pass, before the next gang has its turn: where room is to be looked for first.
-std::optional<PlanJob> NextFirst(EngineState& state, cluster::Time now);
+void NoteRefused(ClaimState& state, const Gang& gang, cluster::Time now);
 
 }  // namespace muster::engine

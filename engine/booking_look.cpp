@@ -5,7 +5,7 @@
 
 #include "engine/booking_rules.hpp"
 #include "engine/candidates.hpp"
-#include "engine/engine_state.hpp"
+#include "engine/claim_state.hpp"
 
 namespace muster::engine {
 
@@ -44,7 +44,7 @@ std::vector<cluster::GpuShare> FreeOf(const cluster::FreeTable& free, const Node
 
 class Look {
  public:
-  Look(EngineState& state, const Booking& booking, bool closed, Time now)
+  Look(ClaimState& state, const Booking& booking, bool closed, Time now)
       : state_(state),
         booking_(booking),
         closed_(closed || booking.closed()),
@@ -104,7 +104,7 @@ class Look {
     if (!nothing) looked_.kept.push_back(std::move(kept));
   }
 
-  EngineState& state_;
+  ClaimState& state_;
   const Booking& booking_;
   const bool closed_;
   const std::shared_ptr<const cluster::Snapshot> snapshot_;
@@ -117,7 +117,7 @@ class Look {
 
 }  // namespace
 
-Leavers::Leavers(const EngineState& state, const GangId& booked, Time now)
+Leavers::Leavers(const ClaimState& state, const GangId& booked, Time now)
     : state_(state), booked_(booked), now_(now) {
   const Gang* gang = state.members.Find(booked);
   if (gang == nullptr || !Preempts(state, *gang)) return;
@@ -167,14 +167,14 @@ bool Leavers::Leaves(const PodUid& pod) const {
 
 namespace {
 
-Time StartedAt(const EngineState& state, const PodUid& uid, Time now) {
+Time StartedAt(const ClaimState& state, const PodUid& uid, Time now) {
   const Gang* gang = state.members.GangOf(uid);
   return gang == nullptr ? state.cluster.FindPod(uid)->bound_at : StartOf(*gang, now);
 }
 
 }  // namespace
 
-std::vector<policy::BusyNode> BusyNodes(const EngineState& state, const GangId& booked,
+std::vector<policy::BusyNode> BusyNodes(const ClaimState& state, const GangId& booked,
                                         const cluster::NodeSet& nodes,
                                         const std::function<bool(const Placement&)>& counts,
                                         Time now) {
@@ -196,7 +196,7 @@ std::vector<policy::BusyNode> BusyNodes(const EngineState& state, const GangId& 
   return busy;
 }
 
-Looked LookAt(EngineState& state, const Booking& booking, bool closed, Time now) {
+Looked LookAt(ClaimState& state, const Booking& booking, bool closed, Time now) {
   return Look(state, booking, closed, now).All();
 }
 

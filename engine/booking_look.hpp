@@ -17,13 +17,13 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 
 // When pods leave their devices, as far as is known at one moment, and what the gang that waits for
 // them may do about it.
 class Leavers {
  public:
-  Leavers(const EngineState& state, const cluster::GangId& booked, cluster::Time now);
+  Leavers(const ClaimState& state, const cluster::GangId& booked, cluster::Time now);
 
   struct End {
     KnownEnd known;
@@ -38,7 +38,7 @@ class Leavers {
  private:
   End EndOf(const Gang& gang);
 
-  const EngineState& state_;
+  const ClaimState& state_;
   const cluster::GangId& booked_;
   const cluster::Time now_;
   const Gang* claimant_ = nullptr;  // null: it evicts nobody
@@ -53,11 +53,11 @@ struct Looked {
   cluster::Time due = cluster::Time::Never();  // when that is to be looked at again
 };
 // As if it were `closed`, if that is asked.
-Looked LookAt(EngineState& state, const Booking& booking, bool closed, cluster::Time now);
+Looked LookAt(ClaimState& state, const Booking& booking, bool closed, cluster::Time now);
 
 // Of these nodes, those where pods are that `counts` and that leave some time.
 std::vector<policy::BusyNode> BusyNodes(
-    const EngineState& state, const cluster::GangId& booked, const cluster::NodeSet& nodes,
+    const ClaimState& state, const cluster::GangId& booked, const cluster::NodeSet& nodes,
     const std::function<bool(const cluster::Placement&)>& counts, cluster::Time now);
 
 }  // namespace muster::engine

@@ -6,15 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "engine/asked_rooms.hpp"
 #include "engine/candidates.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/durations.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/request.hpp"
 #include "engine/restart_window.hpp"
-#include "engine/verdict.hpp"
 #include "queues/standing.hpp"
 
 namespace muster::engine {
@@ -33,7 +31,7 @@ bool Has(const BookingNumbers& numbers, const Room& room) {
 }
 
 // What it asks for is within the guarantee of its queue.
-bool WithinGuarantee(const EngineState& state, const Gang& gang) {
+bool WithinGuarantee(const ClaimState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   return queues::StandingOf(book.ledger(), book.WrittenOf(QueueOf(gang)),
                             book.tree().Dense(gang.queue->asks))
@@ -41,7 +39,7 @@ bool WithinGuarantee(const EngineState& state, const Gang& gang) {
 }
 
 // Of another queue, where the queues between which the choice is go by priority.
-bool OutranksAcross(const EngineState& state, const Gang& gang, const Gang& owner) {
+bool OutranksAcross(const ClaimState& state, const Gang& gang, const Gang& owner) {
   const QueueBook& book = state.queue_book;
   const queues::Tree& tree = book.tree();
   const auto branches = tree.Diverge(book.IndexOf(QueueOf(gang)), book.IndexOf(QueueOf(owner)));
@@ -51,40 +49,30 @@ bool OutranksAcross(const EngineState& state, const Gang& gang, const Gang& owne
 
 // The queue of the one is within its guarantee with it, and that of the other is not; where they
 // are equal, as their queues are ordered.
-bool FirstAcross(const EngineState& state, const Gang& gang, const Gang& owner) {
+bool FirstAcross(const ClaimState& state, const Gang& gang, const Gang& owner) {
   const bool within = WithinGuarantee(state, gang);
   if (within != WithinGuarantee(state, owner)) return within;
   return OutranksAcross(state, gang, owner);
 }
 
-bool MayEvictIt(const EngineState& state, const Gang& gang, const Gang& booked) {
+bool MayEvictIt(const ClaimState& state, const Gang& gang, const Gang& booked) {
   return Preempts(state, gang) && OnceStarted(state, gang).MayEvict(booked);
 }
 
 // R16. What it would lose is what it has done since its last checkpoint.
-bool MayBorrow(const EngineState& state, const Gang& gang, const Gang& booked, Time by, Time now) {
+bool MayBorrow(const ClaimState& state, const Gang& gang, const Gang& booked, Time by, Time now) {
   return TermsOfBookings(state, booked).lend_to_evictable &&
          (RunTimesOf(state, gang).checkpoints || TermsOfBookings(state, gang).without_checkpoint) &&
          MayEvictIt(state, booked, gang) && EvictableFrom(state, booked, gang, now) <= by;
 }
 
 // It runs, or some of it does: its end does not depend on when the next member starts.
-Time EndIfStarted(const EngineState& state, const Gang& gang, Time now) {
+Time EndIfStarted(const ClaimState& state, const Gang& gang, Time now) {
   const bool holds = gang.tally.bound_of_muster > 0 || gang.running();
   return holds ? EndOf(state, gang, now).at : now + EstimateOf(state, gang, now).duration;
 }
 
 }  // namespace
-
-const std::string& BookedFor(const EngineState& state, const Gang& gang) {
-  const QueueBook& book = state.queue_book;
-  return book.tree().at(book.WrittenOf(QueueOf(gang))).name;
-}
-
-queues::BookingTerms TermsOfBookings(const EngineState& state, const Gang& gang) {
-  const QueueBook& book = state.queue_book;
-  return book.tree().at(book.IndexOf(QueueOf(gang))).bookings;
-}
 
 bool BlockedByRoom(const Gang& gang) {
   const bool whole = gang.tally.bound_of_muster == 0 && !gang.running();
@@ -97,7 +85,7 @@ Duration Waited(const Gang& gang, Time now) {
   return gang.course.queued_at ? now - *gang.course.queued_at : Duration(0);
 }
 
-Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& gang, Time now) {
+Time EvictableFrom(const ClaimState& state, const Gang& claimant, const Gang& gang, Time now) {
   const QueueBook& book = state.queue_book;
   const queues::Tree& tree = book.tree();
   const queues::QueueIndex leaf = book.IndexOf(QueueOf(gang));
@@ -117,7 +105,7 @@ bool HoldsSomething(const Gang& gang) {
 
 }  // namespace
 
-const Booking* AheadOf(EngineState& state, const Gang& gang) {
+const Booking* AheadOf(ClaimState& state, const Gang& gang) {
   if (state.bookings.none() || !gang.pending()) return nullptr;
   if (state.bookings.Of(gang.id) != nullptr) return nullptr;
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
@@ -135,7 +123,7 @@ const Booking* AheadOf(EngineState& state, const Gang& gang) {
   return nullptr;
 }
 
-Reason BackfillBar(EngineState& state, const Gang& gang) {
+Reason BackfillBar(ClaimState& state, const Gang& gang) {
   const int64_t most = TermsOfBookings(state, gang).max_per_user;
   if (most == 0 || state.bookings.none()) return {};
   const int64_t ahead =
@@ -155,7 +143,7 @@ Reason BackfillBar(EngineState& state, const Gang& gang) {
 
 namespace {
 
-void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& useful, Time now,
+void AddBookings(ClaimState& state, const Gang& gang, const cluster::NodeSet& useful, Time now,
                  BookingNumbers& numbers) {
   const Time end = EndIfStarted(state, gang, now);
   // Whose time has come and whose room is free starts there, and not in what others keep, be they
@@ -180,14 +168,14 @@ namespace {
 
 // Of the same queue of the policy. The rest of a gang that grows cannot book: it goes before those
 // behind it.
-bool FirstInQueue(const EngineState& state, const Gang& gang, const Gang& owner) {
+bool FirstInQueue(const ClaimState& state, const Gang& gang, const Gang& owner) {
   if (PriorityOf(gang) > PriorityOf(owner)) return true;
   return gang.pending() && owner.pending() && AwaitsRest(gang, state.members.GroupOf(gang)) &&
          *gang.queue->order < *owner.queue->order;
 }
 
 // Rooms that are kept for restarts, but for the gang's own, on these nodes (null: on any).
-void AddKeptRooms(const EngineState& state, const Gang& gang, const cluster::NodeSet* useful,
+void AddKeptRooms(const ClaimState& state, const Gang& gang, const cluster::NodeSet* useful,
                   BookingNumbers& numbers) {
   const GangId across = AcrossAttempts(gang);
   for (const auto& [id, room] : state.kept_rooms.all()) {
@@ -198,11 +186,11 @@ void AddKeptRooms(const EngineState& state, const Gang& gang, const cluster::Nod
 
 }  // namespace
 
-bool GoesBefore(const EngineState& state, const Gang& gang, const KeptRoom& room) {
+bool GoesBefore(const ClaimState& state, const Gang& gang, const KeptRoom& room) {
   return BookedFor(state, gang) == room.queue && PriorityOf(gang) > PriorityAt(state, room);
 }
 
-bool GoesBefore(EngineState& state, const Gang& gang, const Gang& owner) {
+bool GoesBefore(ClaimState& state, const Gang& gang, const Gang& owner) {
   if (BookedFor(state, gang) == BookedFor(state, owner)) {
     if (FirstInQueue(state, gang, owner)) return true;
   } else if (FirstAcross(state, gang, owner)) {
@@ -211,7 +199,24 @@ bool GoesBefore(EngineState& state, const Gang& gang, const Gang& owner) {
   return MayEvictIt(state, gang, owner);
 }
 
-BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
+namespace {
+
+// Rooms that are kept for gangs which asked for nodes.
+void AddAskedRooms(ClaimState& state, const Gang& gang, const cluster::NodeSet& useful,
+                   BookingNumbers& numbers) {
+  if (!state.requests.keeps()) return;
+  for (const auto& [key, request] : state.requests.all()) {
+    if (request.room->number == 0 || request.ask.gang == gang.id) continue;
+    if (!useful.Meets(request.room->nodes)) continue;
+    const Gang* asker = state.members.Find(request.ask.gang);
+    if (asker != nullptr && !GoesBefore(state, gang, *asker))
+      numbers.push_back(request.room->number);
+  }
+}
+
+}  // namespace
+
+BookingNumbers KeptOff(ClaimState& state, const Gang& gang, Time now) {
   BookingNumbers numbers;
   const bool none = state.bookings.none() && state.kept_rooms.none() && !state.requests.keeps();
   if (none) return numbers;
@@ -224,7 +229,7 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   return numbers;
 }
 
-BookingNumbers OthersOf(EngineState& state, const Gang& gang) {
+BookingNumbers OthersOf(ClaimState& state, const Gang& gang) {
   BookingNumbers numbers;
   const auto binds = [&](const GangId& owner) {
     if (owner == gang.id) return false;
@@ -266,7 +271,7 @@ void TakeFree(const Snapshot& snapshot, Placement kept, cluster::FreeTable& free
 
 }  // namespace
 
-std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers& bookings) {
+std::shared_ptr<const Snapshot> Without(ClaimState& state, const BookingNumbers& bookings) {
   std::shared_ptr<const Snapshot> now = state.cluster.TakeSnapshot();
   if (bookings.empty()) return now;
   std::shared_ptr<const Snapshot>& known = state.kept_snapshots.At(now->generation(), bookings);
@@ -289,7 +294,7 @@ std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers
   return known;
 }
 
-const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings) {
+const Booking* FirstOf(const ClaimState& state, const BookingNumbers& bookings) {
   const std::vector<Booking>& all = state.bookings.all();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Booking& booking) {
     return Has(bookings, booking) && !booking.kept.empty();
@@ -297,7 +302,7 @@ const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings)
   return found == all.end() ? nullptr : &*found;
 }
 
-std::string KeeperOf(const EngineState& state, const BookingNumbers& bookings) {
+std::string KeeperOf(const ClaimState& state, const BookingNumbers& bookings) {
   if (const Booking* first = FirstOf(state, bookings)) return Describe(*first);
   for (const auto& [id, room] : state.kept_rooms.all()) {
     if (Has(bookings, room)) return Describe(room);
@@ -308,7 +313,7 @@ std::string KeeperOf(const EngineState& state, const BookingNumbers& bookings) {
   return {};
 }
 
-bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
+bool FitsBeside(ClaimState& state, const BookingNumbers& bookings,
                 const std::vector<Placement>& placements) {
   if (bookings.empty()) return true;
   const std::shared_ptr<const Snapshot> left = Without(state, bookings);
@@ -321,7 +326,7 @@ bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
   });
 }
 
-bool Touches(const EngineState& state, const BookingNumbers& bookings, const Placement& held) {
+bool Touches(const ClaimState& state, const BookingNumbers& bookings, const Placement& held) {
   const auto overlaps = [&](const Placement& room) {
     if (room.node != held.node) return false;
     return std::any_of(room.gpus.begin(), room.gpus.end(), [&](const auto& booked) {
@@ -354,37 +359,8 @@ std::string Describe(const Booking& booking) {
   return who + ", which is to start by " + ShowTime(booking.at) + " (" + ToString(booking.by) + ")";
 }
 
-std::string ShowTime(Time time) {
-  const auto since = std::chrono::milliseconds(time.milliseconds());
-  const auto day = std::chrono::floor<std::chrono::days>(since);
-  const std::chrono::year_month_day date{std::chrono::sys_days(day)};
-  const std::chrono::hh_mm_ss clock{std::chrono::floor<std::chrono::seconds>(since - day)};
-  char text[64];
-  const int length = std::snprintf(
-      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-      static_cast<int>(clock.seconds().count()));
-  return {text, static_cast<size_t>(std::max(length, 0))};
-}
-
-std::string NamesOf(const EngineState& state, const cluster::NodeSet& nodes) {
-  constexpr size_t kMostNames = 4;
-  std::vector<std::string> names;
-  for (const cluster::NodeIndex index : nodes.Nodes()) {
-    if (const cluster::Node* node = state.cluster.node(index)) names.push_back(node->name);
-  }
-  std::sort(names.begin(), names.end());
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
-    text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kMostNames)
-    text += " and " + std::to_string(names.size() - kMostNames) + " more";
-  return text;
-}
-
-std::string EvidenceOf(const EngineState& state, const Booking& booking) {
-  const std::string where = NamesOf(state, booking.nodes);
+std::string EvidenceOf(const ClaimState& state, const Booking& booking) {
+  const std::string where = NamesOf(state.cluster, booking.nodes);
   if (!booking.closed())
     return "gang " + booking.last.key.ToString() + " is the last to leave " + where;
   const std::string turns = ShowTime(booking.turns_at);

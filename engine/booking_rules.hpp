@@ -21,67 +21,61 @@
 
 #include "engine/booking.hpp"
 #include "engine/gang.hpp"
+#include "engine/show.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 struct KeptRoom;
 
-// The queue of the policy for whose gang room is booked (R10): its namespace's queue is below that.
-const std::string& BookedFor(const EngineState& state, const Gang& gang);
-// Its queue's.
-queues::BookingTerms TermsOfBookings(const EngineState& state, const Gang& gang);
 // It was tried, and nothing but room keeps it from starting.
 bool BlockedByRoom(const Gang& gang);
 // For how long it has waited.
 cluster::Duration Waited(const Gang& gang, cluster::Time now);
 
-BookingNumbers KeptOff(EngineState& state, const Gang& gang, cluster::Time now);
+BookingNumbers KeptOff(ClaimState& state, const Gang& gang, cluster::Time now);
 // Of a gang that waits as a whole: the first booking that it would go ahead of if it started now,
 // where the two may use the same nodes. Not: of a gang behind it in its queue, nor one that would
 // take more than its queue is guaranteed, unless the gang itself does. Null: none, or it has booked
 // as well.
-const Booking* AheadOf(EngineState& state, const Gang& gang);
+const Booking* AheadOf(ClaimState& state, const Gang& gang);
 // backfill.maxPerUser: as many gangs of its namespace as its queue allows went ahead of bookings,
 // and it would be one more; kNone: it may start.
-Reason BackfillBar(EngineState& state, const Gang& gang);
+Reason BackfillBar(ClaimState& state, const Gang& gang);
 
 // The claimant may not have it evicted before (R8); not before `now`.
-cluster::Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& gang,
+cluster::Time EvictableFrom(const ClaimState& state, const Gang& claimant, const Gang& gang,
                             cluster::Time now);
 // The rule of order: room that is kept for `owner` binds those that come after it, nobody before
 // it. In the same queue of the policy the gang comes before by higher priority: what is kept is a
 // promise, and holds against older gangs of its priority, but for the rest of one that grows. Of
 // another queue it does if it is within its queue's guarantee and `owner` is not. It also does if
 // it may have `owner` evicted.
-bool GoesBefore(EngineState& state, const Gang& gang, const Gang& owner);
+bool GoesBefore(ClaimState& state, const Gang& gang, const Gang& owner);
 // The gang for which it is kept ran there: nobody else goes before it.
-bool GoesBefore(const EngineState& state, const Gang& gang, const KeptRoom& room);
+bool GoesBefore(const ClaimState& state, const Gang& gang, const KeptRoom& room);
 // All that is kept for those that do not come after the gang, but for its own: room for it is
 // looked for beside that.
-BookingNumbers OthersOf(EngineState& state, const Gang& gang);
+BookingNumbers OthersOf(ClaimState& state, const Gang& gang);
 // The cluster without what these keep.
-std::shared_ptr<const cluster::Snapshot> Without(EngineState& state,
-                                                 const BookingNumbers& bookings);
+std::shared_ptr<const cluster::Snapshot> Without(ClaimState& state, const BookingNumbers& bookings);
 // All of it is free, and nothing of it kept.
-bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
+bool FitsBeside(ClaimState& state, const BookingNumbers& bookings,
                 const std::vector<cluster::Placement>& placements);
 // Of these the first booking that has something free; null: none has.
-const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings);
+const Booking* FirstOf(const ClaimState& state, const BookingNumbers& bookings);
 // For people: the first of these that keeps something free; empty: none does.
-std::string KeeperOf(const EngineState& state, const BookingNumbers& bookings);
+std::string KeeperOf(const ClaimState& state, const BookingNumbers& bookings);
 // Some of it is on devices, or in the room of pods, that these have booked.
-bool Touches(const EngineState& state, const BookingNumbers& bookings,
+bool Touches(const ClaimState& state, const BookingNumbers& bookings,
              const cluster::Placement& held);
 
 // "gang a/b, which is to start by 2027-01-15T08:00:00Z (declared)".
 std::string Describe(const Booking& booking);
 
-std::string ShowTime(cluster::Time time);  // "2027-01-15T08:00:00Z"
-// Of nodes: their names in order, a few of them.
-std::string NamesOf(const EngineState& state, const cluster::NodeSet& nodes);
+// "2027-01-15T08:00:00Z"
 // On what its time rests: "gang a/c leaves n0, n1".
-std::string EvidenceOf(const EngineState& state, const Booking& booking);
+std::string EvidenceOf(const ClaimState& state, const Booking& booking);
 
 }  // namespace muster::engine

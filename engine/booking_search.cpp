@@ -10,8 +10,8 @@
 #include "engine/booking_first.hpp"
 #include "engine/booking_look.hpp"
 #include "engine/booking_rules.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/planner.hpp"
+#include "engine/claim_state.hpp"
+#include "engine/plan_job.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
 
@@ -26,7 +26,7 @@ using queues::BookingTerms;
 namespace {
 
 // As long as it was not tried again, what was found holds.
-bool StillBooks(const EngineState& state, const Gang& gang) {
+bool StillBooks(const ClaimState& state, const Gang& gang) {
   const bool whole = gang.tally.bound_of_muster == 0 && !gang.running();
   const bool untried = gang.pending() && whole && gang.state == GangState::kQueued &&
                        (!gang.queue->tried || gang.reason.code == ReasonCode::kNotTried);
@@ -35,7 +35,7 @@ bool StillBooks(const EngineState& state, const Gang& gang) {
 
 // Who leaves the nodes before that time, as far as is known. Gangs end by name: of those that end
 // together the order is the same however they were learnt of. Costs what holds something there.
-void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful, Time before, Time now,
+void AddLeavers(ClaimState& state, const Gang& gang, const NodeSet& useful, Time before, Time now,
                 BookingJob& job) {
   const BookingNumbers others = OthersOf(state, gang);
   Leavers leavers(state, gang.id, now);
@@ -61,13 +61,13 @@ void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful, Tim
 }
 
 // Room that becomes free before that time.
-PlanJob SearchBefore(EngineState& state, const Gang& gang, Time before, Time now) {
+PlanJob SearchBefore(ClaimState& state, const Gang& gang, Time before, Time now) {
   BookingJob search;
   AddLeavers(state, gang, state.classes.Of(gang, state.cluster), before, now, search);
   return SearchJob(state, gang, std::move(search), now);
 }
 
-PlanJob SearchToClose(EngineState& state, const Gang& gang, Time now) {
+PlanJob SearchToClose(ClaimState& state, const Gang& gang, Time now) {
   BookingJob search;
   const BookingNumbers others = OthersOf(state, gang);
   search.closing = true;
@@ -78,39 +78,8 @@ PlanJob SearchToClose(EngineState& state, const Gang& gang, Time now) {
   return SearchJob(state, gang, std::move(search), now);
 }
 
-// Those that it kept off may fit now.
-void EndBooking(EngineState& state, const GangId& gang) {
-  const Booking* booking = state.bookings.Of(gang);
-  if (booking != nullptr && (!booking->kept.empty() || booking->turned_away))
-    state.queue.AnythingMayFit();
-  state.bookings.End(gang);
-}
-
-void NoteClosed(Gang& gang, Time now) {
-  if (!gang.closed_since) gang.closed_since = now;
-}
-
-// Closed room is open for as long as it was closed before: whether it is now, and when that
-// changes.
-std::pair<bool, Time> OpenUntil(const EngineState& state, const Booking& booking, Time now) {
-  const Gang* gang = state.members.Find(booking.gang);
-  if (gang == nullptr || !booking.closed() || !gang->closed_since) return {false, Time::Never()};
-  const int64_t each = TermsOfBookings(state, *gang).reserve_for.value();
-  if (each <= 0) return {false, Time::Never()};
-  const int64_t turns = (now - *gang->closed_since).value() / each;
-  return {turns % 2 == 1, *gang->closed_since + cluster::Duration((turns + 1) * each)};
-}
-
-// Its time has come: it has a turn, whether or not anything became free just now.
-void CallGang(EngineState& state, const GangId& id) {
-  Gang* gang = state.members.Find(id);
-  if (gang == nullptr || !gang->pending()) return;
-  state.queue.ForgetFailures();
-  state.queue.Retry(*gang);
-}
-
 // A booking that broke, or one that may be had earlier.
-std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
+std::optional<PlanJob> SearchAgain(ClaimState& state, Time now) {
   const uint64_t growth = state.cluster.growth();
   for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {
     Gang* booked = state.members.Find(booking.gang);
@@ -146,7 +115,7 @@ std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
 // before them: of the highest priority the one that has waited longest, if for `reserveAfter`.
 class NextInOrder {
  public:
-  NextInOrder(EngineState& state, Time now) : state_(state), now_(now) {
+  NextInOrder(ClaimState& state, Time now) : state_(state), now_(now) {
     const queues::Tree& tree = state.queue_book.tree();
     for (uint32_t i = 0; i < tree.size(); ++i)
       most_depth_ = std::max(most_depth_, tree.at(queues::QueueIndex{i}).bookings.depth);
@@ -341,7 +310,7 @@ class NextInOrder {
     return !AllTaken();
   }
 
-  EngineState& state_;
+  ClaimState& state_;
   const Time now_;
   int64_t most_depth_ = 0;            // of any queue
   size_t nodes_ = 0;                  // of the cluster
@@ -358,7 +327,7 @@ class NextInOrder {
 // It has the room of others that come after it: they look for other room. So do those that give way
 // to it, where no more than its queue's depth may book. Who was overtaken before at this time looks
 // again later.
-void Overtake(EngineState& state, const Gang& gang, const Booking& booking, Time now) {
+void Overtake(ClaimState& state, const Gang& gang, const Booking& booking, Time now) {
   const BookingNumbers binding = OthersOf(state, gang);
   int64_t beside = TermsOfBookings(state, gang).depth - 1;
   for (const Booking& other : std::vector<Booking>(state.bookings.all())) {
@@ -383,7 +352,7 @@ bool AtOnce(const PlanJob& job, const policy::LaterAnswer& found, Time now) {
 
 }  // namespace
 
-void GiveUpRoom(EngineState& state, const PlanJob& job, Time now) {
+void GiveUpRoom(ClaimState& state, const PlanJob& job, Time now) {
   LookAtBookings(state, now);
   const Booking* own = state.bookings.Of(job.id);
   const bool present = job.snapshot->generation() == state.cluster.generation();
@@ -393,37 +362,7 @@ void GiveUpRoom(EngineState& state, const PlanJob& job, Time now) {
   state.bookings.Refuse(job.id, {.searched_at = now, .generation = 0, .closing = true});
 }
 
-PlanJob SearchJob(EngineState& state, const Gang& gang, BookingJob search, Time now) {
-  search.growth = state.cluster.growth();
-  PlanJob job;
-  job.id = gang.id;
-  job.version = gang.work->version;
-  job.order = *gang.queue->order;
-  job.request = RequestOf(state, gang, now);
-  job.closed = ClosedTo(state, gang).nodes;
-  job.shaped = ShapedFor(state, gang);
-  job.snapshot = Without(state, OthersOf(state, gang));
-  job.booking = std::make_shared<const BookingJob>(std::move(search));
-  return job;
-}
-
-bool StillSearched(EngineState& state, const PlanJob& job) {
-  const Gang* gang = state.members.Find(job.id);
-  return gang != nullptr && gang->pending() && gang->work->version == job.version &&
-         state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
-}
-
-void SetRoom(const EngineState& state, std::vector<Placement> room, Booking& booking) {
-  booking.room = std::move(room);
-  booking.nodes = {};
-  booking.hosts.clear();
-  for (const Placement& one : booking.room) {
-    booking.nodes.Add(one.node);
-    booking.hosts.push_back(state.cluster.node(one.node)->uid);
-  }
-}
-
-void FollowBookings(EngineState& state, Time now) {
+void FollowBookings(ClaimState& state, Time now) {
   Bookings& bookings = state.bookings;
   bookings.Count(now);
   for (const Booking& booking : std::vector<Booking>(bookings.all())) {
@@ -445,26 +384,7 @@ void FollowBookings(EngineState& state, Time now) {
   LookAtBookings(state, now);
 }
 
-void LookAtBookings(EngineState& state, Time now) {
-  if (!state.bookings.LookNeeded(state.cluster.generation(), now)) return;
-  state.bookings.Count(now);
-  Time due = Time::Never();
-  for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {
-    Looked looked = LookAt(state, booking, false, now);
-    due = std::min(due, looked.due);
-    if (booking.at > now) due = std::min(due, booking.at);
-    const auto [open, until] = OpenUntil(state, booking, now);
-    due = std::min(due, until);
-    if (state.bookings.SetOpen(booking.gang, open, until)) state.queue.AnythingMayFit();
-    state.bookings.Look(booking.gang, std::move(looked.kept), looked.free, looked.sound);
-    const bool starts = state.bookings.Of(booking.gang)->due(now);
-    if (starts && state.bookings.Call(booking.gang)) CallGang(state, booking.gang);
-  }
-  state.bookings.LookedAt(state.cluster.generation(), due);
-  state.kept_snapshots.Clear();
-}
-
-std::optional<PlanJob> NextSearch(EngineState& state, Time now) {
+std::optional<PlanJob> NextSearch(ClaimState& state, Time now) {
   if (!state.queue_book.tree().books()) return std::nullopt;
   state.queue_book.Follow(state.cluster);
   LookAtBookings(state, now);
@@ -473,7 +393,7 @@ std::optional<PlanJob> NextSearch(EngineState& state, Time now) {
   return NextInOrder(state, now).Find();
 }
 
-void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAnswer& found,
+void CommitSearch(ClaimState& state, const PlanJob& job, const policy::LaterAnswer& found,
                   Time now) {
   if (job.booking->exchange) return CommitExchange(state, job, found, now);
   if (!StillSearched(state, job)) return;
@@ -512,6 +432,18 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   if (known != nullptr) booking.idle = known->idle;
   Overtake(state, *gang, booking, now);
   state.bookings.Grant(std::move(booking));
+}
+
+std::optional<PlanJob> NextFirst(ClaimState& state, Time now) {
+  if (!state.bookings.first() && !state.bookings.owes()) return std::nullopt;
+  // Each search costs as much as a plan.
+  constexpr size_t kMostAside = 64;
+  if (state.bookings.aside().size() < kMostAside) {
+    if (std::optional<PlanJob> job = NextSearch(state, now)) return job;
+  }
+  state.bookings.EndFirst();
+  state.bookings.Owe(false);
+  return std::nullopt;
 }
 
 }  // namespace muster::engine

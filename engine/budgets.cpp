@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/engine_state.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -24,7 +24,7 @@ std::string BudgetWords(const BudgetBook::Budgets& budgets) {
 
 }  // namespace
 
-BudgetBook::BudgetBook(const EngineState& state) {
+BudgetBook::BudgetBook(const StandingState& state) {
   for (const DisruptionBudget* budget : state.cluster.DisruptionBudgets()) {
     if (budget->selector) by_namespace_[budget->key.ns].push_back(budget);
   }
@@ -71,7 +71,7 @@ void CountViolations(const BudgetBook& book, const std::vector<Lost*>& in_order)
   }
 }
 
-KeptByBudget RefusedByBudget(const EngineState& state, const BudgetBook& book, const Gang& gang) {
+KeptByBudget RefusedByBudget(const StandingState& state, const BudgetBook& book, const Gang& gang) {
   KeptByBudget kept;
   for (const auto& [uid, member] : gang.members) {
     const Protection* by = state.preemptions.ProtectionOf(uid);
@@ -84,7 +84,7 @@ KeptByBudget RefusedByBudget(const EngineState& state, const BudgetBook& book, c
   return kept;
 }
 
-std::vector<KeptByBudget> FindKept(const EngineState& state, const BudgetBook& book,
+std::vector<KeptByBudget> FindKept(const StandingState& state, const BudgetBook& book,
                                    const Gang& gang, const std::vector<Lost>& losses) {
   const KeptByBudget refused =
       state.preemptions.any_protected() ? RefusedByBudget(state, book, gang) : KeptByBudget();

@@ -21,7 +21,7 @@ class BudgetBook {
  public:
   using Budgets = std::vector<const cluster::DisruptionBudget*>;
 
-  explicit BudgetBook(const EngineState& state);
+  explicit BudgetBook(const StandingState& state);
   bool empty() const { return by_namespace_.empty(); }
   // Those to which the pod is held now.
   Budgets Of(const cluster::Pod& pod) const;
@@ -58,10 +58,10 @@ struct KeptByBudget {
 };
 
 // Of all of the gang, as far as the eviction API said it, in the words of the facts.
-KeptByBudget RefusedByBudget(const EngineState& state, const BudgetBook& book, const Gang& gang);
+KeptByBudget RefusedByBudget(const StandingState& state, const BudgetBook& book, const Gang& gang);
 // Of what goes of a gang (AddLosses), by position: each with all that come before it. Empty: no
 // budget keeps anything.
-std::vector<KeptByBudget> FindKept(const EngineState& state, const BudgetBook& book,
+std::vector<KeptByBudget> FindKept(const StandingState& state, const BudgetBook& book,
                                    const Gang& gang, const std::vector<Lost>& losses);
 
 }  // namespace muster::engine

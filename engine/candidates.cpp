@@ -6,12 +6,12 @@
 
 #include "engine/bars.hpp"
 #include "engine/budgets.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
 #include "engine/minimum.hpp"
 #include "engine/queue_candidates.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/request.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -40,67 +40,7 @@ std::shared_ptr<const cluster::Snapshot> Without(const std::vector<policy::Candi
 
 }  // namespace
 
-std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& losses) {
-  std::vector<policy::Candidate> candidates;
-  candidates.reserve(losses.size());
-  std::map<GangId, uint64_t> owners;
-  uint64_t next_owner = 0;
-  for (const Lost* lost : losses) {
-    policy::Candidate candidate;
-    candidate.tier = TierOf(lost->loss);
-    candidate.violates = lost->loss.violates;
-    candidate.gpu_time = lost->loss.gpu_time;
-    candidate.queue = lost->loss.holder.queue;
-    // Those that leave anyway bind nobody else.
-    candidate.owner = lost->loss.leaves
-                          ? next_owner++
-                          : owners.try_emplace(lost->loss.holder.gang, next_owner++).first->second;
-    candidate.held.reserve(lost->pods.size());
-    for (const LostPod& pod : lost->pods) candidate.held.push_back(*pod.held);
-    candidate.alike = lost->alike;
-    candidates.push_back(std::move(candidate));
-  }
-  return candidates;
-}
-
-VictimChoice Without(const VictimChoice& choice,
-                     const std::function<bool(const policy::Candidate&)>& out) {
-  std::vector<policy::Candidate> left;
-  using Alike = std::shared_ptr<const std::vector<cluster::Placement>>;
-  std::map<Alike, Alike> alike;  // without those that are out
-  const auto left_of = [&](const policy::Candidate& candidate) {
-    Alike& of = alike[candidate.alike];
-    if (of != nullptr || candidate.alike == nullptr) return of;
-    std::vector<cluster::Placement> some = *candidate.alike;
-    std::erase_if(some, [&](const cluster::Placement& held) {
-      policy::Candidate one = candidate;
-      one.held = {held};
-      return out(one);
-    });
-    return of = std::make_shared<const std::vector<cluster::Placement>>(std::move(some));
-  };
-  std::optional<QueueLaw> law;
-  if (choice.law != nullptr)
-    law = QueueLaw{choice.law->rights, {}, {}, {}, choice.law->most_gpu_milli};
-  for (size_t i = 0; i < choice.list->size(); ++i) {
-    const policy::Candidate& candidate = (*choice.list)[i];
-    if (out(candidate)) continue;
-    left.push_back(candidate);
-    left.back().alike = left_of(candidate);
-    if (!law) continue;
-    law->holdings.push_back(choice.law->holdings[i]);
-    law->gpu_milli.push_back(choice.law->gpu_milli[i]);
-    law->barred.push_back(choice.law->barred[i]);
-  }
-  VictimChoice chosen;
-  chosen.list = std::make_shared<const std::vector<policy::Candidate>>(std::move(left));
-  if (law) chosen.law = std::make_shared<const QueueLaw>(std::move(*law));
-  chosen.by_place = choice.by_place;
-  chosen.first = choice.first;
-  return chosen;
-}
-
-bool Preempts(const EngineState& state, const Gang& gang) {
+bool Preempts(const StandingState& state, const Gang& gang) {
   const bool any = EvictsAny(state, gang);
   if (!any || gang.terms.preempts) return any && *gang.terms.preempts;
   return std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
@@ -109,19 +49,20 @@ bool Preempts(const EngineState& state, const Gang& gang) {
   });
 }
 
-bool MayPreempt(const EngineState& state, const Gang& gang) {
+bool MayPreempt(const StandingState& state, const Gang& gang) {
   if (state.holdings.all().empty()) return false;
   const Refusal* refusal = state.refusals.Of(gang.id);
   if (refusal != nullptr && !refusal->may_evict) return false;
   return MayHaveCandidates(state, gang) && Preempts(state, gang);
 }
 
-std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
+std::optional<Time> MayPreemptFrom(const StandingState& state, const Gang& gang) {
   return std::max(state.preemptions.TriesOf(gang.id).until,
                   state.preemptions.EndedEarlyUntil(AcrossAttempts(gang)));
 }
 
-std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
+std::vector<policy::Candidate> CandidatesOf(const StandingState& state, const Gang& gang,
+                                            Time now) {
   QueueCandidates found = FindQueueCandidates(state, gang, false, now);
   for (LawfulCandidates& choice : found.choices) {
     if (!choice.by_place) return std::move(choice.candidates);
@@ -135,14 +76,14 @@ namespace {
 constexpr cluster::Duration kBudgetsAgain = cluster::Seconds(3'600);
 
 // Until they are not any more.
-void AwaitEnd(EngineState& state, const Shielded& shielded, Time now) {
+void AwaitEnd(StandingState& state, const Shielded& shielded, Time now) {
   if (shielded.until) state.preemptions.WakeAt(*shielded.until);
   if (shielded.budgets.empty()) return;
   state.budget_watch.Await();
   state.preemptions.WakeAt(now + kBudgetsAgain);
 }
 
-KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) {
+KnownCandidates& FindCandidates(StandingState& state, const Gang& gang, Time now) {
   const int64_t priority = PriorityOf(gang);
   // It preempted in vain: for now its candidates are only pods that leave anyway.
   const bool leaving_only = MayPreemptFrom(state, gang).has_value();
@@ -176,7 +117,7 @@ KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) 
 
 }  // namespace
 
-KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
+KnownCandidates CandidatesFor(StandingState& state, const Gang& gang, Time now) {
   KnownCandidates& known = FindCandidates(state, gang, now);
   // One that requires a domain is looked at domain by domain.
   if (!Heeded(state.options.placement.fabric, TopologyOf(state, gang)).required.empty())
@@ -189,7 +130,7 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
   return known;
 }
 
-bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims, const Gang& gang) {
+bool MayEvictAll(const StandingState& state, const std::set<PodUid>& victims, const Gang& gang) {
   std::set<GangId> staying;  // a victim of theirs does not leave by itself
   for (const PodUid& uid : victims) {
     const Member* member = state.members.FindMember(uid);
@@ -218,7 +159,7 @@ bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims, cons
          });
 }
 
-bool VictimsStillValid(const EngineState& state, const Gang& gang) {
+bool VictimsStillValid(const StandingState& state, const Gang& gang) {
   const Victims& victims = *state.preemptions.VictimsOf(gang.id);
   std::vector<PodUid> planned;
   for (const auto& [uid, member] : gang.members) {

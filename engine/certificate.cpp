@@ -6,9 +6,9 @@
 
 #include "engine/budgets.hpp"
 #include "engine/cause_words.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/queue_rules.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMostNodes = 4;    // named in `where`
 constexpr size_t kMostVictims = 4;  // named in an Event
 
-std::string NodesOf(const EngineState& state, const std::vector<cluster::Placement>& places) {
+std::string NodesOf(const StandingState& state, const std::vector<cluster::Placement>& places) {
   std::set<std::string> names;
   for (const cluster::Placement& place : places) names.insert(state.cluster.node(place.node)->name);
   std::string text;
@@ -41,7 +41,7 @@ std::string Hours(cluster::Duration time) {
 
 }  // namespace
 
-Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& job,
+Certificate Certify(const StandingState& state, const Gang& gang, const PlanJob& job,
                     const PlanResult& result, Time now) {
   Certificate certificate;
   certificate.made_at = now;

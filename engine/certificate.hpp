@@ -4,15 +4,15 @@
 
 #include <string>
 
-#include "engine/planner.hpp"
+#include "engine/plan_job.hpp"
 #include "engine/preemptions.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // Of a plan that is about to be committed: the victims still hold what they have.
-Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& job,
+Certificate Certify(const StandingState& state, const Gang& gang, const PlanJob& job,
                     const PlanResult& result, cluster::Time now);
 
 // By which right it goes, for people: "of higher priority in queue a"; in the root the queue is

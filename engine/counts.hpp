@@ -13,10 +13,19 @@
 #include "cluster/records/provisioning_request.hpp"
 #include "engine/actions.hpp"
 #include "engine/gang_view.hpp"
-#include "engine/kept_rooms.hpp"
 #include "engine/reason.hpp"
 
 namespace muster::engine {
+
+// How a restart window ended.
+enum class WindowEnd {
+  kStarted,    // the gang runs again
+  kPassed,     // it did not come in time
+  kDeleted,    // its PodGroup was
+  kNodeGone,   // one that the gang had
+  kCancelled,  // by an operator
+  kPolicy,     // its queue is gone, or keeps nothing any more
+};
 
 // A gang whose minMember became bound.
 struct GangStarted {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/engine_state.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/volumes.hpp"
 
 namespace muster::engine {
@@ -27,7 +27,7 @@ Pod AsBound(Pod pod, const MemberPlan& plan) {
 
 }  // namespace
 
-std::vector<Fact> FewFacts(const EngineState& state) {
+std::vector<Fact> FewFacts(const ClaimState& state) {
   std::vector<Fact> facts;
   for (const auto* one : state.cluster.Namespaces()) facts.emplace_back(*one);
   for (const auto* one : state.cluster.PriorityClasses()) facts.emplace_back(*one);
@@ -59,7 +59,7 @@ std::vector<Fact> FewFacts(const EngineState& state) {
   return facts;
 }
 
-bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vector<Fact>& facts) {
+bool TellGangs(const ClaimState& state, std::optional<GangId>& last, std::vector<Fact>& facts) {
   const auto& gangs = state.members.gangs();
   auto next = last ? gangs.upper_bound(*last) : gangs.begin();
   for (int64_t left = kGangsAtOnce; next != gangs.end() && left > 0; ++next) {
@@ -82,7 +82,7 @@ bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vecto
   return next == gangs.end();
 }
 
-void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts) {
+void TellOthers(const ClaimState& state, cluster::NodeIndex node, std::vector<Fact>& facts) {
   for (const PodUid& uid : state.cluster.HoldersOn(node)) {
     if (!state.members.IsMember(uid)) facts.emplace_back(AsDeclared(*state.cluster.FindPod(uid)));
   }

@@ -20,16 +20,16 @@ namespace muster::engine {
 
 using cluster::GangId;
 
-struct EngineState;
+struct ClaimState;
 
 // Namespaces, PriorityClasses, PodDisruptionBudgets, orders, quotas, ProvisioningRequests, Jobs,
 // learnt durations and what queues have used.
-std::vector<Fact> FewFacts(const EngineState& state);
+std::vector<Fact> FewFacts(const ClaimState& state);
 
 // Some gangs more, after `last`: their PodGroups and members. True when these were the last ones.
-bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vector<Fact>& facts);
+bool TellGangs(const ClaimState& state, std::optional<GangId>& last, std::vector<Fact>& facts);
 // Pods that hold something on the node and are in no gang.
-void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts);
+void TellOthers(const ClaimState& state, cluster::NodeIndex node, std::vector<Fact>& facts);
 
 // The node as another engine receives it: what is left out counts as cordoned.
 cluster::Node AsFact(cluster::Node node);

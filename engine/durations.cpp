@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -14,7 +14,7 @@ using queues::Trust;
 
 namespace {
 
-Trust TrustOf(const EngineState& state, const Gang& gang) {
+Trust TrustOf(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   return book.tree().at(book.IndexOf(QueueOf(gang))).bookings.trust;
 }
@@ -34,7 +34,7 @@ Estimate Shortest(const RunTimes& times, Time start, Duration learnt, Trust trus
   return estimate;
 }
 
-Duration Learnt(const EngineState& state, const Gang& gang, Trust trust) {
+Duration Learnt(const StandingState& state, const Gang& gang, Trust trust) {
   return trust < Trust::kLearnt ? Duration(0) : state.run_history.MeanOf(gang);
 }
 
@@ -51,7 +51,7 @@ Time StartOf(const Gang& gang, Time now) {
   return gang.tally.planned > 0 ? gang.plan->made_at : now;
 }
 
-RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
+RunTimes RunTimesOf(const StandingState& state, const Gang& gang) {
   RunTimes all;
   bool enforced = true;
   bool declared = true;
@@ -80,12 +80,12 @@ RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
   return said;
 }
 
-Estimate EstimateOf(const EngineState& state, const Gang& gang, Time now) {
+Estimate EstimateOf(const StandingState& state, const Gang& gang, Time now) {
   const Trust trust = TrustOf(state, gang);
   return Shortest(RunTimesOf(state, gang), now, Learnt(state, gang, trust), trust);
 }
 
-KnownEnd EndOf(const EngineState& state, const Gang& gang, Time now) {
+KnownEnd EndOf(const StandingState& state, const Gang& gang, Time now) {
   const RunTimes times = RunTimesOf(state, gang);
   const Trust trust = TrustOf(state, gang);
   const Time start = StartOf(gang, now);

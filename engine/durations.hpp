@@ -21,7 +21,7 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // So late a gang may be before its estimate counts as exceeded: pods take time to start and to go.
 inline constexpr cluster::Duration kLate = cluster::Seconds(60);
@@ -32,12 +32,12 @@ struct Estimate {
 };
 
 // What its PodGroup, its pods and their Jobs say.
-cluster::RunTimes RunTimesOf(const EngineState& state, const Gang& gang);
+cluster::RunTimes RunTimesOf(const StandingState& state, const Gang& gang);
 // If it started now.
-Estimate EstimateOf(const EngineState& state, const Gang& gang, cluster::Time now);
+Estimate EstimateOf(const StandingState& state, const Gang& gang, cluster::Time now);
 // Since when what it holds is taken; `now` where it holds nothing.
 cluster::Time StartOf(const Gang& gang, cluster::Time now);
 // When what it holds becomes free; after `now`. Of one that holds something.
-KnownEnd EndOf(const EngineState& state, const Gang& gang, cluster::Time now);
+KnownEnd EndOf(const StandingState& state, const Gang& gang, cluster::Time now);
 
 }  // namespace muster::engine

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/request.hpp"
+#include "engine/standing_state.hpp"
 #include "policy/search/pod_shape.hpp"
 #include "topology/fabric/fabric.hpp"
 
@@ -311,7 +311,7 @@ std::vector<RunSeries> SeriesOf(const Gang& gang, const std::vector<SegmentRule>
 
 }  // namespace
 
-std::vector<SegmentRule> SegmentRulesOf(const EngineState& state, const Gang& gang) {
+std::vector<SegmentRule> SegmentRulesOf(const StandingState& state, const Gang& gang) {
   std::vector<SegmentRule> rules;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   for (size_t i = 0; group != nullptr && i < group->units.size(); ++i)
@@ -367,7 +367,7 @@ Batches PlaceLost(policy::Placer& placer, Transaction& tx, const policy::GangReq
   return placing.Placed();
 }
 
-Remainder RemainderOf(const EngineState& state, const Gang& gang) {
+Remainder RemainderOf(const StandingState& state, const Gang& gang) {
   Remainder remainder;
   // The last one may just have gone: nobody has looked since.
   if (gang.state != GangState::kRunning || gang.members.empty()) return remainder;

@@ -21,7 +21,7 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 struct Gang;
 
 // The largest segments that members of a subgroup, or those of none, must be in; or how many of a
@@ -36,7 +36,7 @@ struct SegmentRule {
   std::vector<cluster::TopologySegment> layers = {};
 };
 
-std::vector<SegmentRule> SegmentRulesOf(const EngineState& state, const Gang& gang);
+std::vector<SegmentRule> SegmentRulesOf(const StandingState& state, const Gang& gang);
 
 // Each of them starts as a whole or not at all: one pod, or those that make whole segments
 // together.
@@ -63,6 +63,6 @@ struct Remainder {
   std::string text;  // "1 of its pods waits until there are whole segments: 5 = 2 × 2 + 1"
   bool all = false;  // nobody waits for room
 };
-Remainder RemainderOf(const EngineState& state, const Gang& gang);
+Remainder RemainderOf(const StandingState& state, const Gang& gang);
 
 }  // namespace muster::engine

@@ -7,11 +7,11 @@
 #include "engine/candidates.hpp"
 #include "engine/certificate.hpp"
 #include "engine/durations.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/membership_moves.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/reclaim.hpp"
 #include "engine/restart_window.hpp"
+#include "engine/standing_state.hpp"
+#include "engine/victim_changes.hpp"
 
 namespace muster::engine {
 
@@ -27,27 +27,21 @@ constexpr cluster::Duration kProtectedFor = cluster::Seconds(3'600);
 // API server that is restarted answers again meanwhile.
 constexpr cluster::Duration kBetweenFailures = cluster::Seconds(4);
 
-bool FailsWhenEvicted(const EngineState& state, const Gang& gang) {
-  const QueueBook& book = state.queue_book;
-  return book.tree().at(book.IndexOf(QueueOf(gang))).preemption.on_evicted ==
-         queues::OnEvicted::kFail;
-}
-
 // Somebody else has deleted it, and gave it longer than Muster gives a victim.
-bool LeavesLate(const EngineState& state, const Member& member, Time now) {
+bool LeavesLate(const StandingState& state, const Member& member, Time now) {
   const cluster::Pod& pod = *member.pod;
   return pod.deleting && !pod.terminal() && pod.leaves_by > now + state.options.victim_timeout;
 }
 
 // The gang could have it evicted, were it not on its way out.
-bool MayEvictOne(const EngineState& state, const Gang& gang, const Gang& of, const PodUid& uid) {
+bool MayEvictOne(const StandingState& state, const Gang& gang, const Gang& of, const PodUid& uid) {
   const Member& member = of.members.at(uid);
   if (!member.ours || of.non_preemptible || !Preempts(state, gang) || MayPreemptFrom(state, gang))
     return false;
   return MayEvictByQueues(state, gang, of, member);
 }
 
-void Ask(EngineState& state, Gang& gang, Time now) {
+void Ask(StandingState& state, Gang& gang, Time now) {
   std::vector<PodUid> to_go;
   std::set<PodUid> cut_short;
   for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
@@ -72,7 +66,7 @@ void Ask(EngineState& state, Gang& gang, Time now) {
 
 }  // namespace
 
-Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
+Earmarked Earmark(StandingState& state, const Gang& gang, const PlanJob& job,
                   const PlanResult& result, Time now) {
   cluster::ClusterState& cluster = state.cluster;
   if (cluster.TakeSnapshot()->layout() != job.snapshot->layout()) return Earmarked::kStale;
@@ -107,7 +101,7 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
   return Earmarked::kDone;
 }
 
-std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& gang) {
+std::optional<VictimsLeft> LookAtVictims(const StandingState& state, const Gang& gang) {
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
   if (victims == nullptr) return std::nullopt;
   VictimsLeft left;
@@ -130,7 +124,7 @@ std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& g
   return left;
 }
 
-bool AskEvictions(EngineState& state, Time now) {
+bool AskEvictions(StandingState& state, Time now) {
   std::vector<Gang*> asking;
   for (const GangId& id : state.preemptions.TakeAsking()) {
     Gang* gang = state.members.Find(id);
@@ -149,7 +143,7 @@ bool AskEvictions(EngineState& state, Time now) {
   return true;
 }
 
-void ProtectVictims(EngineState& state, const Gang& gang, Time now) {
+void ProtectVictims(StandingState& state, const Gang& gang, Time now) {
   for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
     if (!state.members.IsMember(uid) || state.cluster.AllocationOf(uid) == nullptr) continue;
     state.preemptions.Protect(uid, {now + kProtectedFor});
@@ -157,7 +151,7 @@ void ProtectVictims(EngineState& state, const Gang& gang, Time now) {
   }
 }
 
-void SpareVictims(EngineState& state, const Gang& gang) {
+void SpareVictims(StandingState& state, const Gang& gang) {
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
   if (victims == nullptr) return;
   if (victims->asked && !victims->begun && !victims->obstacle.empty())
@@ -167,48 +161,8 @@ void SpareVictims(EngineState& state, const Gang& gang) {
   state.queue.AnythingMayFit();  // what was left of their gangs may be somebody else's
 }
 
-void InvalidateVictim(EngineState& state, const Member& victim) {
-  if (state.preemptions.PreemptorOf(victim.uid) == nullptr) return;
-  TouchPreemptor(state, victim);
-  state.cluster.KeepHolding(victim.uid);
-  state.preemptions.Lose(victim.uid);
-}
-
-// The first one tells of all: until then they might all have been spared.
-void NoteEvicted(EngineState& state, const GangId& preemptor) {
-  if (!state.preemptions.Evicted(preemptor)) return;
-  if (state.orders.Find(preemptor) == nullptr) state.preemptions.Pay(preemptor);
-  const Victims& victims = *state.preemptions.VictimsOf(preemptor);
-  const Certificate* certificate = state.preemptions.CertificateOf(preemptor);
-  std::map<GangId, int64_t> lost;
-  for (const PodUid& uid : victims.pods) {
-    const PlacedMember at = state.members.Find(uid);
-    if (at.member != nullptr && state.preemptions.MustGo(uid)) ++lost[at.gang->id];
-  }
-  for (const auto& [id, pods] : lost) {
-    Gang& gang = *state.members.Find(id);
-    gang.course.evicted_for = Describe(WhyEvicted(state, preemptor));
-    const bool whole = std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
-      return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
-    });
-    if (whole) {
-      state.preemptions.CountEviction(AcrossAttempts(gang), victims.asked_at);
-      gang.past.MarkEvicted(FailsWhenEvicted(state, gang));
-    }
-    const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
-    if (state.orders.Find(preemptor) != nullptr) {
-      state.announcer.Tell(gang, true, "GangReclaimed",
-                           who + " evicted: " + WhyEvicted(state, preemptor).detail);
-      continue;
-    }
-    state.announcer.Tell(
-        gang, true, "GangPreempted",
-        who + " evicted for gang " + preemptor.key.ToString() + " " + RightOver(certificate, id));
-  }
-}
-
 // It may well do so again: nobody else is evicted for that, until the hour is over.
-void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
+void NoteEnd(StandingState& state, const Gang& gang, Time since, Time now) {
   const bool others_paid = state.preemptions.TakeCost(gang.id);
   const QueueBook& book = state.queue_book;
   if (!others_paid || state.preemptions.EvictedSince(AcrossAttempts(gang), since)) return;
@@ -231,7 +185,7 @@ void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
 namespace {
 
 // Somebody has left already, and there is no way back: what this one holds is looked for elsewhere.
-void LookElsewhere(EngineState& state, const GangId& preemptor, const Member& victim, Time now) {
+void LookElsewhere(StandingState& state, const GangId& preemptor, const Member& victim, Time now) {
   state.preemptions.UncountTry(preemptor);
   InvalidateVictim(state, victim);
   state.preemptions.GiveUp(victim.uid, now);
@@ -241,7 +195,7 @@ void LookElsewhere(EngineState& state, const GangId& preemptor, const Member& vi
 
 // As long as nobody was evicted there is a way back: the gang lets them be, and others are looked
 // for. Later the eviction is asked for again until the deadline, or until it has failed too often.
-bool RefuseEviction(EngineState& state, Member& victim, const Outcome& outcome, Time now) {
+bool RefuseEviction(StandingState& state, Member& victim, const Outcome& outcome, Time now) {
   const bool fails = outcome.kind == OutcomeKind::kRetry && !outcome.not_tried;
   const int64_t failures = fails ? state.preemptions.Fails(victim.uid, now) : 0;
   const bool given_up = failures >= Preemptions::kMostFailures;
@@ -268,7 +222,7 @@ bool RefuseEviction(EngineState& state, Member& victim, const Outcome& outcome, 
   return barred;
 }
 
-const GangId* FirstPreemptor(const EngineState& state, const Gang& gang) {
+const GangId* FirstPreemptor(const StandingState& state, const Gang& gang) {
   if (state.preemptions.none()) return nullptr;
   for (const auto& [uid, member] : gang.members) {
     if (const GangId* preemptor = state.preemptions.PreemptorOf(uid)) return preemptor;
@@ -276,13 +230,7 @@ const GangId* FirstPreemptor(const EngineState& state, const Gang& gang) {
   return nullptr;
 }
 
-void TouchPreemptor(EngineState& state, const Member& victim) {
-  const GangId* preemptor = state.preemptions.PreemptorOf(victim.uid);
-  Gang* gang = preemptor == nullptr ? nullptr : state.members.Find(*preemptor);
-  if (gang != nullptr) state.work.Touch(*gang);
-}
-
-void ExpireProtection(EngineState& state, const Gang& gang, Time now) {
+void ExpireProtection(StandingState& state, const Gang& gang, Time now) {
   for (const auto& [uid, member] : gang.members) {
     const Protection* protection = state.preemptions.ProtectionOf(uid);
     if (protection == nullptr || protection->until > now) continue;
@@ -291,7 +239,7 @@ void ExpireProtection(EngineState& state, const Gang& gang, Time now) {
   }
 }
 
-void FollowHolding(EngineState& state, const Gang& gang) {
+void FollowHolding(StandingState& state, const Gang& gang) {
   const std::optional<int32_t> priority = HighestHeld(gang);
   const int64_t holders = std::count_if(gang.members.begin(), gang.members.end(),
                                         [](const auto& entry) { return entry.second.holds(); });

@@ -5,48 +5,43 @@
 #include "engine/actions.hpp"
 #include "engine/gang.hpp"
 #include "engine/judge.hpp"
-#include "engine/planner.hpp"
+#include "engine/plan_job.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // kStale: the plan was made on what is no more, another one may do. kRefused: none will, as things
 // are.
 enum class Earmarked { kDone, kStale, kRefused };
 // Earmarks what the plan gives the gang, and records its victims.
-Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
+Earmarked Earmark(StandingState& state, const Gang& gang, const PlanJob& job,
                   const PlanResult& result, cluster::Time now);
 
 // Nothing: it preempts nobody.
-std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& gang);
+std::optional<VictimsLeft> LookAtVictims(const StandingState& state, const Gang& gang);
 // Evictions of gangs all of whose members are nominated (Preemptions::WantToAsk): all of them are
 // asked for, if all are still lawful by what is planned now. False: there are none. Otherwise the
 // gangs are to be looked at again.
-bool AskEvictions(EngineState& state, cluster::Time now);
+bool AskEvictions(StandingState& state, cluster::Time now);
 // Those that did not leave in time are nobody's victims for now.
-void ProtectVictims(EngineState& state, const Gang& gang, cluster::Time now);
+void ProtectVictims(StandingState& state, const Gang& gang, cluster::Time now);
 // The gang waits for nobody any more. Those that are not on their way out yet stay.
-void SpareVictims(EngineState& state, const Gang& gang);
+void SpareVictims(StandingState& state, const Gang& gang);
 
-// The pod lives on and is not what it was when it was chosen.
-void InvalidateVictim(EngineState& state, const Member& victim);
-// One of the preemptor's victims was evicted.
-void NoteEvicted(EngineState& state, const GangId& preemptor);
 // A gang that ran since then does not any more, and not because all of it had ended well.
-void NoteEnd(EngineState& state, const Gang& gang, cluster::Time since, cluster::Time now);
+void NoteEnd(StandingState& state, const Gang& gang, cluster::Time since, cluster::Time now);
 // The member's eviction was not done, whoever it was for. True: it will not be for now, because it
 // was refused or has failed too often.
-bool RefuseEviction(EngineState& state, Member& victim, const Outcome& outcome, cluster::Time now);
+bool RefuseEviction(StandingState& state, Member& victim, const Outcome& outcome,
+                    cluster::Time now);
 // The preemptor of the first member that is a victim; null: none is one.
-const GangId* FirstPreemptor(const EngineState& state, const Gang& gang);
-// Something happened to the member that a gang may wait for.
-void TouchPreemptor(EngineState& state, const Member& victim);
+const GangId* FirstPreemptor(const StandingState& state, const Gang& gang);
 
 // Times that are over.
-void ExpireProtection(EngineState& state, const Gang& gang, cluster::Time now);
+void ExpireProtection(StandingState& state, const Gang& gang, cluster::Time now);
 // What the gang holds may have changed. Gangs of higher priority are tried again for what they
 // could not have before.
-void FollowHolding(EngineState& state, const Gang& gang);
+void FollowHolding(StandingState& state, const Gang& gang);
 
 }  // namespace muster::engine

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
 #include "engine/judge.hpp"
 #include "engine/settle_members.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -16,7 +16,7 @@ using cluster::Time;
 
 namespace {
 
-void TouchStirred(EngineState& state) {
+void TouchStirred(StandingState& state) {
   for (const GangId& id : state.refusals.TakeStirred()) {
     if (Gang* gang = state.members.Find(id)) state.work.Touch(*gang);
   }
@@ -42,14 +42,14 @@ Reason ReasonOf(const Refusal& refusal) {
 
 }  // namespace
 
-SaidBefore SaidBy(const EngineState& state, const Pod& pod) {
+SaidBefore SaidBy(const StandingState& state, const Pod& pod) {
   const Pod* known = state.cluster.FindPod(pod.uid);
   if (known == nullptr) return {};
   const bool spoke = WordsOn(*known) != nullptr;
   return {true, known->nominated_node, spoke ? known->unschedulable : nullptr};
 }
 
-void HearWords(EngineState& state, const SaidBefore& before, const Pod& pod, Time now) {
+void HearWords(StandingState& state, const SaidBefore& before, const Pod& pod, Time now) {
   const std::string* words = WordsOn(pod);
   const PlacedMember at = state.members.Find(pod.uid);
   if (at.member == nullptr || !pod.gates.empty() || pod.bound() || pod.ending()) return;
@@ -74,7 +74,7 @@ void HearWords(EngineState& state, const SaidBefore& before, const Pod& pod, Tim
   }
 }
 
-void ExpectAnswer(EngineState& state, const Gang& gang, Member& member, Time now) {
+void ExpectAnswer(StandingState& state, const Gang& gang, Member& member, Time now) {
   const Refusal* refusal = state.refusals.Of(gang.id);
   if (refusal == nullptr || !refusal->members.contains(member.uid) || !member.planned() ||
       member.plan->bind_seen || member.plan->refused_at || WordsOn(*member.pod) == nullptr)
@@ -82,17 +82,17 @@ void ExpectAnswer(EngineState& state, const Gang& gang, Member& member, Time now
   state.reservations.SetRefused(member, now + Refusals::kAnswers);
 }
 
-void NoteChange(EngineState& state) {
+void NoteChange(StandingState& state) {
   state.refusals.Changed();
   TouchStirred(state);
 }
 
-void NoteNode(EngineState& state, const std::string& node) {
+void NoteNode(StandingState& state, const std::string& node) {
   state.refusals.NodeChanged(node);
   TouchStirred(state);
 }
 
-void FollowRefusal(EngineState& state, Gang& gang, Time now) {
+void FollowRefusal(StandingState& state, Gang& gang, Time now) {
   const Refusal* refusal = state.refusals.Of(gang.id);
   if (refusal == nullptr) return;
   const auto& members = refusal->members;
@@ -114,7 +114,7 @@ void FollowRefusal(EngineState& state, Gang& gang, Time now) {
   if (gang.course.setback.code == ReasonCode::kNone) gang.course.setback = ReasonOf(*refusal);
 }
 
-bool WaitForEvidence(EngineState& state, Gang& gang, Time now) {
+bool WaitForEvidence(StandingState& state, Gang& gang, Time now) {
   const Refusal* refusal = state.refusals.Of(gang.id);
   if (refusal == nullptr) return false;
   if (refusal->may_evict) {
@@ -128,27 +128,6 @@ bool WaitForEvidence(EngineState& state, Gang& gang, Time now) {
   PendingQueue::Tried(gang);
   state.work.Touch(gang);
   return true;
-}
-
-NodesRefused::NodesRefused(const EngineState& state, const Gang& gang)
-    : state_(state), refusal_(state.refusals.Of(gang.id)) {}
-
-void NodesRefused::KeepOff(policy::Demand& demand) {
-  const cluster::PodSpec& spec = *demand.spec;
-  if (refusal_ == nullptr || !state_.refusals.KeepsOffAny(*refusal_, spec)) return;
-  const auto [at, fresh] = nodes_.try_emplace(&spec);
-  std::vector<NodeIndex>& nodes = at->second;
-  if (fresh) {
-    for (const cluster::Node* node : state_.cluster.Nodes()) {
-      if (state_.refusals.KeepsOff(*refusal_, spec, node->name))
-        nodes.push_back(state_.cluster.IndexOf(node->name));
-    }
-    std::sort(nodes.begin(), nodes.end());
-  }
-  std::vector<NodeIndex> all;
-  std::set_union(demand.excluded.begin(), demand.excluded.end(), nodes.begin(), nodes.end(),
-                 std::back_inserter(all));
-  demand.excluded = std::move(all);
 }
 
 }  // namespace muster::engine

@@ -42,4 +42,11 @@ struct BindCall {
   std::string node;
 };
 
+// Answers at once, or holds the call: then an AnswerBind with this ticket comes out of Advance
+// later. `ticket` is chosen by the caller and unique among open calls.
+struct BindReceipt {
+  bool held = false;
+  std::string error;  // when not held; empty: the pod is bound
+};
+
 }  // namespace muster::engine

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/candidates.hpp"
-#include "engine/engine_state.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -22,7 +22,7 @@ void AddNames(const std::set<std::string>& from, std::vector<std::string>& names
   }
 }
 
-void NameGangs(const EngineState& state, const FoundDomain& found, DomainInUse& view) {
+void NameGangs(const StandingState& state, const FoundDomain& found, DomainInUse& view) {
   std::set<std::string> gangs;
   for (const PodUid& victim : found.victims) {
     const Gang* of = state.members.GangOf(victim);
@@ -31,7 +31,7 @@ void NameGangs(const EngineState& state, const FoundDomain& found, DomainInUse& 
   AddNames(gangs, view.gangs, view.gangs_in_all);
 }
 
-void NameBlockers(const EngineState& state, const GangId& gang, const FreeingJob& job,
+void NameBlockers(const StandingState& state, const GangId& gang, const FreeingJob& job,
                   const FoundDomain& found, DomainInUse& view) {
   std::set<PodUid> candidates;
   for (const policy::Candidate& candidate : job.candidates) {
@@ -80,7 +80,7 @@ std::vector<topology::DomainId> RequiredDomains(const Fabric& fabric,
   return domains;
 }
 
-FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang, cluster::Time now) {
+FreeingJob FreeingJobOf(const StandingState& state, const Gang& gang, cluster::Time now) {
   return {CandidatesOf(state, gang, now)};
 }
 
@@ -116,7 +116,7 @@ std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Sna
   return found;
 }
 
-DomainInUse Named(const EngineState& state, const GangId& gang, const FreeingJob& job,
+DomainInUse Named(const StandingState& state, const GangId& gang, const FreeingJob& job,
                   FoundDomain found) {
   DomainInUse view = std::move(found.view);
   NameGangs(state, found, view);

@@ -13,7 +13,7 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // The domains of the level that a gang requires, in those terms that the fabric heeds; those that
 // its members are in, where it has any. Empty: it requires none.
@@ -25,7 +25,7 @@ std::vector<topology::DomainId> RequiredDomains(const topology::Fabric& fabric,
 struct FreeingJob {
   std::vector<policy::Candidate> candidates;
 };
-FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang, cluster::Time now);
+FreeingJob FreeingJobOf(const StandingState& state, const Gang& gang, cluster::Time now);
 
 // The cheapest one, without names of gangs and pods; nothing: the gang requires no level, or a
 // domain has room. A gang that has members there needs that domain and no other. Pure, without the
@@ -42,7 +42,7 @@ std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Sna
 
 // Adds the gangs that would lose something or, where it is blocked, who is there and is neither a
 // candidate nor of that gang. Under the lock again.
-DomainInUse Named(const EngineState& state, const GangId& gang, const FreeingJob& job,
+DomainInUse Named(const StandingState& state, const GangId& gang, const FreeingJob& job,
                   FoundDomain found);
 
 }  // namespace muster::engine

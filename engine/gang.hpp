@@ -145,5 +145,27 @@ inline GangId AcrossAttempts(const Gang& gang) {
 
 // What it costs to look at a gang, in members.
 inline int64_t CostOf(const Gang& gang) { return 4 + static_cast<int64_t>(gang.members.size()); }
+// CostOf what is looked at under one lock.
+inline constexpr int64_t kSlice = 256;
+
+// The highest among the members that hold something; nothing: none does.
+inline std::optional<int32_t> HighestHeld(const Gang& gang) {
+  std::optional<int32_t> highest;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.holds())
+      highest = std::max(highest.value_or(INT32_MIN), CappedPriority(gang, member));
+  }
+  return highest;
+}
+
+inline void SetState(Gang& gang, GangState state, Reason reason) {
+  gang.state = state;
+  gang.reason = std::move(reason);
+}
+
+// None of its members runs or is bound: it starts with its minimum or not at all.
+inline bool StartsWhole(const Gang& gang) {
+  return gang.tally.bound_of_muster == 0 && !gang.running();
+}
 
 }  // namespace muster::engine

@@ -17,9 +17,6 @@
 
 namespace muster::engine {
 
-struct EngineState;
-struct Gang;
-
 struct GroupTerms {
   std::optional<int32_t> priority;        // nothing: what its pods say
   std::optional<bool> preempts;           // likewise
@@ -27,7 +24,5 @@ struct GroupTerms {
   std::vector<std::string> not_honoured;  // for people
   bool operator==(const GroupTerms&) const = default;
 };
-
-GroupTerms TermsOfGroup(const EngineState& state, const Gang& gang);
 
 }  // namespace muster::engine

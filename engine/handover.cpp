@@ -12,10 +12,12 @@
 #include "engine/evidence.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/node_intake.hpp"
 #include "engine/provisioning.hpp"
 #include "engine/reclaim.hpp"
 #include "engine/scale_up.hpp"
 #include "engine/start_turns.hpp"
+#include "engine/victim_changes.hpp"
 
 namespace muster::engine {
 

@@ -7,12 +7,14 @@
 #include "engine/evictions.hpp"
 #include "engine/evidence.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/node_intake.hpp"
 #include "engine/node_starts.hpp"
 #include "engine/ordering.hpp"
 #include "engine/provisioning.hpp"
 #include "engine/restart_window.hpp"
 #include "engine/setback.hpp"
 #include "engine/succession.hpp"
+#include "engine/victim_changes.hpp"
 #include "engine/volumes.hpp"
 
 namespace muster::engine {
@@ -25,23 +27,62 @@ using cluster::Time;
 
 namespace {
 
-void TouchReservations(EngineState& state, cluster::NodeIndex node) {
-  if (!node.valid()) return;
-  const auto touch = [&](const PodUid& uid) {
+// They are told to the cluster as they are completed now; nothing else of them is new.
+void CompleteAnew(EngineState& state, const VolumeTable::PodUids& pods, Time now) {
+  for (const PodUid& uid : pods) {
+    const Pod* known = state.cluster.FindPod(uid);
+    if (known == nullptr) continue;
+    const std::shared_ptr<const cluster::PodSpec> before = known->spec;
+    const std::shared_ptr<const cluster::VolumeDemand> demand = known->volume_demand();
+    const bool awaited = known->awaits_volumes();
+    Pod pod = AsDeclared(*known);
+    pod.resource_version = 0;
+    ApplyPod(state, std::move(pod), now);
+    const Pod* now_known = state.cluster.FindPod(uid);
     Gang* gang = state.members.Find(uid).gang;
-    if (gang == nullptr) return;
-    state.reservations.MarkForRecheck(*gang, true);
+    if (gang == nullptr || now_known == nullptr) continue;
+    if (now_known->spec == before && now_known->awaits_volumes() == awaited &&
+        SameDemand(now_known->volume_demand(), demand))
+      continue;
+    PendingQueue::ForgetTry(*gang);  // it asks for something else now
     state.work.Touch(*gang);
-  };
-  for (const PodUid& holder : state.cluster.HoldersOn(node)) touch(holder);
-  for (const PodUid& waiting : state.cluster.EarmarksOn(node)) touch(waiting);
+  }
 }
 
-// It asks for something else now: what is planned for it may not be that.
-void TouchPlan(EngineState& state, const PodUid& uid) {
-  const PlacedMember at = state.members.Find(uid);
-  if (at.member != nullptr && at.member->planned())
-    state.reservations.MarkForRecheck(*at.gang, true);
+// The pod is as ClusterState has it now, or is forgotten next: who shares a claim with it may be
+// let in, or kept out.
+void FollowVolumes(EngineState& state, const Pod& pod, Time now) {
+  if (pod.volumes != nullptr) CompleteAnew(state, state.volumes.Follow(pod), now);
+}
+
+void ForgetVolumes(EngineState& state, const PodUid& uid, Time now) {
+  CompleteAnew(state, state.volumes.Forget(uid), now);
+}
+
+// How many volumes the node takes is part of its record.
+void CompleteNode(EngineState& state, const std::string& name) {
+  if (const cluster::Node* known = state.cluster.FindNode(name)) {
+    const cluster::Node node = *known;
+    ApplyNode(state, node);
+  }
+}
+
+void ApplyStorage(EngineState& state, const cluster::StorageRecord& record, Time now) {
+  CompleteAnew(state, state.volumes.Upsert(record), now);
+  if (const auto* drivers = std::get_if<cluster::NodeDrivers>(&record))
+    CompleteNode(state, drivers->node);
+  NoteChange(state);
+}
+
+void RemoveStorage(EngineState& state, const StorageRemoved& removed, Time now) {
+  CompleteAnew(state, state.volumes.Remove(removed.kind, removed.key), now);
+  if (removed.kind == cluster::StorageKind::kNodeDrivers) CompleteNode(state, removed.key.name);
+  NoteChange(state);
+}
+
+void ApplyStorageReadable(EngineState& state, const StorageReadable& told, Time now) {
+  CompleteAnew(state, state.volumes.SetReadable(told.readable), now);
+  NoteChange(state);
 }
 
 void ApplyWatchStale(EngineState& state, const WatchStale& stale) {
@@ -187,18 +228,6 @@ void RemovePodGroup(EngineState& state, const cluster::PodGroupUid& uid, bool un
     if (id && !declared) EndKeptRoom(state, *id, WindowEnd::kDeleted);
   }
   if (id) EraseUnjudged(state, *id);
-}
-
-void RemoveNode(EngineState& state, const cluster::NodeUid& uid) {
-  const cluster::NodeIndex node = state.cluster.IndexOf(uid);
-  TouchReservations(state, node);
-  state.reservations.OnNodeRemoved(node);
-  if (node.valid()) {
-    state.ever_fits.TouchRecord(node);
-    state.health.ForgetNode(state.cluster.node(node)->name);
-  }
-  // What waited for room may now be waiting for what this cluster will never have.
-  if (state.cluster.Remove(uid)) state.queue.AnythingMayFit();
 }
 
 struct Visitor {
@@ -347,30 +376,6 @@ void Apply(EngineState& state, const Fact& fact, Time now) {
   std::visit(Visitor{state, now}, fact);
 }
 
-void ApplyNode(EngineState& state, const Node& given) {
-  const Node* known = state.cluster.FindNode(given.name);
-  if (known != nullptr && known->uid != given.uid) state.health.ForgetNode(given.name);
-  const std::vector<cluster::AttachLimit>& limits = state.volumes.LimitsOf(given.name);
-  const bool watched = state.health.Watches(given.name);
-  std::optional<Node> completed;
-  if (watched || limits != given.attach_limits) completed.emplace(given).attach_limits = limits;
-  if (watched) state.health.Mark(*completed);
-  const Node& node = completed ? *completed : given;
-  if (known != nullptr && *known == node) return;  // a heartbeat
-  const cluster::NodeIndex before = state.cluster.IndexOf(node.name);
-  state.ever_fits.TouchRecord(before);
-  if (known != nullptr) {
-    TouchReservations(state, before);
-    if (known->uid != node.uid) state.reservations.OnNodeRemoved(before);
-  }
-  if (!state.cluster.Upsert(node).changed) return;
-  const cluster::NodeIndex index = state.cluster.IndexOf(node.name);
-  state.ever_fits.TouchRecord(index);
-  state.reservations.OnNodeRestored(node.name);
-  TouchReservations(state, index);
-  NoteNode(state, node.name);
-}
-
 void ApplyPod(EngineState& state, Pod pod, Time now) {
   if (!Prepare(state, pod)) return;
   const PodUid uid = pod.uid;
@@ -468,18 +473,6 @@ std::vector<PodUid> SetOptions(EngineState& state, Options options) {
   pods.reserve(state.cluster.pod_count());
   state.cluster.EachPod([&](const Pod& pod) { pods.push_back(pod.uid); });
   return pods;
-}
-
-void TouchTurns(EngineState& state, cluster::NodeIndex node) {
-  if (!node.valid() || state.cluster.node(node)->plugin != cluster::DevicePlugin::kHami) return;
-  for (const PodUid& holder : state.cluster.HoldersOn(node)) {
-    const PlacedMember at = state.members.Find(holder);
-    if (at.member != nullptr && !at.member->writes->held.empty()) state.work.Touch(*at.gang);
-  }
-}
-
-void TouchUnsound(EngineState& state, cluster::NodeIndex node) {
-  if (node.valid() && state.cluster.Overcommitted(node)) TouchReservations(state, node);
 }
 
 }  // namespace muster::engine

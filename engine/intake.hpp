@@ -12,7 +12,6 @@ namespace muster::engine {
 struct EngineState;
 
 void Apply(EngineState& state, const Fact& fact, cluster::Time now);
-void ApplyNode(EngineState& state, const cluster::Node& node);
 void ApplyPod(EngineState& state, cluster::Pod pod, cluster::Time now);
 // `unseen`: nobody saw how it ended.
 void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen, cluster::Time now);
@@ -22,9 +21,5 @@ void WithdrawPod(EngineState& state, const cluster::PodUid& uid, cluster::Time n
 // The pods that may be Muster's now, or another scheduler's: all are given to ReassignPod
 // (membership_moves.hpp), first to join, then to leave.
 std::vector<cluster::PodUid> SetOptions(EngineState& state, Options options);
-// The gangs of whatever is held on the node are looked at, if it is more than there is.
-void TouchUnsound(EngineState& state, cluster::NodeIndex node);
-// Gangs whose Bind calls wait for the node's turn (HamiTurns).
-void TouchTurns(EngineState& state, cluster::NodeIndex node);
 
 }  // namespace muster::engine

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/booking_rules.hpp"
 #include "engine/defect.hpp"
 #include "engine/durations.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 #include "engine/refusals.hpp"
+#include "engine/show.hpp"
 
 namespace muster::engine {
 

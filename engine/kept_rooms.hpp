@@ -25,18 +25,10 @@
 #include "cluster/holdings/allocation.hpp"
 #include "cluster/holdings/node_set.hpp"
 #include "cluster/records/gang_id.hpp"
+#include "engine/counts.hpp"
 
 namespace muster::engine {
 
-// How a restart window ended.
-enum class WindowEnd {
-  kStarted,    // the gang runs again
-  kPassed,     // it did not come in time
-  kDeleted,    // its PodGroup was
-  kNodeGone,   // one that the gang had
-  kCancelled,  // by an operator
-  kPolicy,     // its queue is gone, or keeps nothing any more
-};
 inline constexpr int kWindowEnds = 6;
 const char* ToString(WindowEnd end);
 

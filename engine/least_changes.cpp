@@ -7,7 +7,7 @@
 
 #include "cluster/holdings/transaction.hpp"
 #include "engine/booking_rules.hpp"
-#include "engine/engine_state.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
 #include "engine/room_changes.hpp"
@@ -55,7 +55,7 @@ std::optional<LeastChange> SaidByReason(const Reason& reason) {
 }
 
 // Those that hold GPUs, but for the gang itself and what leaves anyway.
-void AddHolders(const EngineState& state, const Gang& gang, ChangesJob& job) {
+void AddHolders(const ClaimState& state, const Gang& gang, ChangesJob& job) {
   for (const auto& [id, other] : state.members.gangs()) {
     // Most gangs wait: their members are not looked at, because all calls are held up meanwhile.
     if (id == gang.id || other.tally.bound == 0) continue;
@@ -188,7 +188,7 @@ const char* ToString(What what) {
   return "";
 }
 
-ChangesJob RoomJobOf(EngineState& state, const Gang& gang, Time now) {
+ChangesJob RoomJobOf(ClaimState& state, const Gang& gang, Time now) {
   ChangesJob job;
   const bool for_room = gang.pending() && !gang.members.empty() &&
                         (gang.state == GangState::kQueued || gang.state == GangState::kBackoff ||
@@ -205,7 +205,7 @@ ChangesJob RoomJobOf(EngineState& state, const Gang& gang, Time now) {
   return job;
 }
 
-ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, Time now) {
+ChangesJob ChangesJobOf(ClaimState& state, const Gang& gang, Time now) {
   if (auto change = SaidByReason(gang.reason)) {
     ChangesJob job;
     job.known.push_back(*std::move(change));

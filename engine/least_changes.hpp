@@ -16,7 +16,7 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 
 // kMembers   so many more pods of it are created
 // kHold      its queue is resumed
@@ -52,10 +52,10 @@ struct ChangesJob {
       closed;  // to it, by its queue's limits or for others' whole nodes
   policy::Options placement;
 };
-ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, cluster::Time now);
+ChangesJob ChangesJobOf(ClaimState& state, const Gang& gang, cluster::Time now);
 
 // The same without those that would end, which costs less: for FindNearest.
-ChangesJob RoomJobOf(EngineState& state, const Gang& gang, cluster::Time now);
+ChangesJob RoomJobOf(ClaimState& state, const Gang& gang, cluster::Time now);
 
 // Pure, without the lock.
 std::vector<LeastChange> FindLeastChanges(const ChangesJob& job);

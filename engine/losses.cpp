@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "engine/defect.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
+#include "engine/standing_state.hpp"
 #include "policy/domains/fabric_wish.hpp"
 
 namespace muster::engine {
@@ -17,11 +17,8 @@ using cluster::Time;
 
 namespace {
 
-// What PriorityClasses of users have is below.
-constexpr int32_t kSystemPriority = 2'000'000'000;
-
 // The minimum means something: there is a PodGroup, and it makes sense.
-bool MinimumKnown(const EngineState& state, const Gang& gang) {
+bool MinimumKnown(const StandingState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   return group != nullptr && DefectOf(gang, group, state.options).code == ReasonCode::kNone;
 }
@@ -32,7 +29,7 @@ bool AnyRequired(const std::vector<cluster::TopologySegment>& segments) {
 }
 
 // Some of its pods need others in their domain: none of them can go alone.
-bool IsInSegments(const EngineState& state, const Gang& gang) {
+bool IsInSegments(const StandingState& state, const Gang& gang) {
   const topology::FabricOptions& fabric = state.options.placement.fabric;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   const cluster::TopologyTerms* last = nullptr;  // most members say the same
@@ -52,14 +49,14 @@ bool IsFixed(const Gang& gang) { return gang.course.repairing || gang.non_preemp
 
 // As long as this one is there its gang is not either. Of one that goes whole also a member with a
 // plan: it would be bound when the others have gone.
-bool HoldsTogether(const EngineState& state, const Gang& gang, const Member& member) {
+bool HoldsTogether(const StandingState& state, const Gang& gang, const Member& member) {
   if (member.may_be_bound() || (gang.terms.whole && member.planned())) return true;
   const Protection* by = member.holds() ? state.preemptions.ProtectionOf(member.uid) : nullptr;
   return by != nullptr && !by->by_budget;
 }
 
 // Takes them out of `bound`.
-std::vector<LostPod> SurplusOf(const EngineState& state, const Gang& gang,
+std::vector<LostPod> SurplusOf(const StandingState& state, const Gang& gang,
                                std::vector<LostPod>& bound) {
   if (NeedsAll(gang, std::ssize(bound)) || !HasSurplus(state, gang)) return {};
   std::vector<const Member*> members;
@@ -84,7 +81,7 @@ std::vector<LostPod> SurplusOf(const EngineState& state, const Gang& gang,
 // By role, and by what they hold of which devices.
 class AlikePods {
  public:
-  AlikePods(const EngineState& state, const std::vector<LostPod>& surplus,
+  AlikePods(const StandingState& state, const std::vector<LostPod>& surplus,
             const std::vector<LostPod>& bound)
       : state_(state) {
     for (const std::vector<LostPod>* pods : {&surplus, &bound}) {
@@ -119,7 +116,7 @@ class AlikePods {
     return {pod.member->pod->role, pod.held->requests, std::move(devices)};
   }
 
-  const EngineState& state_;
+  const StandingState& state_;
   std::map<Kind, std::vector<cluster::Placement>> pools_;
   std::map<Kind, std::shared_ptr<const std::vector<cluster::Placement>>> shared_;
 };
@@ -155,11 +152,11 @@ int64_t GpuTimeOf(const Gang& gang, const Lost& lost, Time now) {
   return milli / 100 * ((now - *since).value() / 1000);
 }
 
-bool HasSurplus(const EngineState& state, const Gang& gang) {
+bool HasSurplus(const StandingState& state, const Gang& gang) {
   return !gang.terms.whole && MinimumKnown(state, gang) && !IsInSegments(state, gang);
 }
 
-void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
+void AddLosses(const StandingState& state, const Gang& gang, int64_t priority, bool leaving_only,
                std::vector<Lost>& losses) {
   policy::Loss loss;
   loss.holder = HolderOf(gang, priority);
@@ -202,32 +199,11 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   if (!bound.empty()) add(std::move(bound), true);
 }
 
-std::optional<int32_t> HighestHeld(const Gang& gang) {
-  std::optional<int32_t> highest;
-  for (const auto& [uid, member] : gang.members) {
-    if (member.holds())
-      highest = std::max(highest.value_or(INT32_MIN), CappedPriority(gang, member));
-  }
-  return highest;
-}
-
 policy::Holder HolderOf(const Gang& gang, int64_t priority) {
   return {gang.id, QueueOf(gang), priority, gang.past.running_since().value_or(Time(0)), false};
 }
 
-bool IsNonPreemptible(const EngineState& state, const Gang& gang) {
-  const cluster::PodGroup* group = state.members.GroupOf(gang);
-  const std::optional<bool> said = group == nullptr ? std::nullopt : group->preemptible;
-  return said == false || gang.terms.priority.value_or(0) >= kSystemPriority ||
-         std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
-           const cluster::Pod& pod = *entry.second.pod;
-           if (pod.terminal()) return false;
-           return pod.daemon || pod.spec->priority >= kSystemPriority ||
-                  (!said && pod.preemptible == false);
-         });
-}
-
-bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
+bool CannotBeEvicted(const StandingState& state, const Gang& gang) {
   return IsFixed(gang) ||
          std::any_of(gang.members.begin(), gang.members.end(),
                      [&](const auto& entry) { return HoldsTogether(state, gang, entry.second); });

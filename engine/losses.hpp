@@ -13,44 +13,23 @@
 #include <vector>
 
 #include "engine/gang.hpp"
+#include "engine/lost.hpp"
 #include "policy/victims/loss.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
-
-// A pod that would go, and what it holds. Both are the engine's, and hold until that changes.
-struct LostPod {
-  const Member* member = nullptr;
-  const cluster::Placement* held = nullptr;
-};
-
-// What goes together, and what that costs.
-struct Lost {
-  policy::Loss loss;
-  bool whole = false;  // all that is left of the gang
-  std::vector<LostPod> pods;
-  // Of a surplus pod: those of its gang that could go in its place, itself among them. Null: it is
-  // none.
-  std::shared_ptr<const std::vector<cluster::Placement>> alike = nullptr;
-};
+struct StandingState;
 
 // Of pods that leave anyway alone, where `leaving_only` says so.
-void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
+void AddLosses(const StandingState& state, const Gang& gang, int64_t priority, bool leaving_only,
                std::vector<Lost>& losses);
 // Since the gang began to run, in tenths of a GPU × s: what is lost with all of it.
 int64_t GpuTimeOf(const Gang& gang, const Lost& lost, cluster::Time now);
 // Pods beyond the minimum may go, the others stay.
-bool HasSurplus(const EngineState& state, const Gang& gang);
-// R14: it says that it is not preemptible (its PodGroup, else one of its pods), or is of a
-// protected class: it or a pod of it has a system priority (2·10⁹ and more), is a DaemonSet's or a
-// mirror pod.
-bool IsNonPreemptible(const EngineState& state, const Gang& gang);
+bool HasSurplus(const StandingState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
-bool CannotBeEvicted(const EngineState& state, const Gang& gang);
+bool CannotBeEvicted(const StandingState& state, const Gang& gang);
 // Of a gang that holds something; `priority`: of its bound members, or of the one in question.
 policy::Holder HolderOf(const Gang& gang, int64_t priority);
-// The highest among the members that hold something; nothing: none does.
-std::optional<int32_t> HighestHeld(const Gang& gang);
 
 }  // namespace muster::engine

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/engine_state.hpp"
-#include "engine/evictions.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/queueing.hpp"
 #include "engine/scale_up.hpp"
 #include "engine/succession.hpp"
+#include "engine/victim_changes.hpp"
 
 namespace muster::engine {
 
@@ -17,14 +17,14 @@ using cluster::PodUid;
 namespace {
 
 // Not while it may be bound without our knowing: others would be given what it holds.
-bool MayLeave(EngineState& state, const Member& member) {
+bool MayLeave(ClaimState& state, const Member& member) {
   const bool may = member.pod->bound() || !member.may_be_bound();
   if (!may) state.members.Defer(member.uid);
   return may;
 }
 
 // It is no member of that gang any more. What it makes way for stays.
-void Detach(EngineState& state, const PodUid& uid) {
+void Detach(ClaimState& state, const PodUid& uid) {
   const PlacedMember at = state.members.Find(uid);
   const GangId id = at.gang->id;
   const bool evicted = at.member->writes->doing == WriteKind::kEvict;
@@ -44,11 +44,7 @@ void Detach(EngineState& state, const PodUid& uid) {
 
 }  // namespace
 
-void TouchGangOf(EngineState& state, const PodUid& pod) {
-  if (Gang* gang = state.members.Find(pod).gang) state.work.Touch(*gang);
-}
-
-void Join(EngineState& state, const Pod& pod) {
+void Join(ClaimState& state, const Pod& pod) {
   state.members.TakeDeferred(pod.uid);
   const PlacedMember before = state.members.Find(pod.uid);
   if (before.gang != nullptr && before.gang->id != Membership::IdFor(pod)) {
@@ -72,7 +68,7 @@ void Join(EngineState& state, const Pod& pod) {
   }
 }
 
-void Serve(EngineState& state, const std::string& scheduler) {
+void Serve(ClaimState& state, const std::string& scheduler) {
   if (!state.members.Serve(scheduler)) return;
   std::vector<PodUid> waiting;
   state.cluster.EachPod([&](const Pod& pod) {
@@ -85,13 +81,13 @@ void Serve(EngineState& state, const std::string& scheduler) {
   }
 }
 
-void Leave(EngineState& state, const PodUid& uid) {
+void Leave(ClaimState& state, const PodUid& uid) {
   if (state.members.Find(uid).gang == nullptr) return;
   Detach(state, uid);
   state.preemptions.Forget(uid);
 }
 
-void Disown(EngineState& state, const Pod& pod) {
+void Disown(ClaimState& state, const Pod& pod) {
   const Member& member = *state.members.Find(pod.uid).member;
   if (!MayLeave(state, member)) return;
   if (member.planned() && !pod.bound())
@@ -102,7 +98,7 @@ void Disown(EngineState& state, const Pod& pod) {
   state.members.AddUnmanaged(pod);
 }
 
-void ReassignPod(EngineState& state, const PodUid& uid, bool joins) {
+void ReassignPod(ClaimState& state, const PodUid& uid, bool joins) {
   const Pod* pod = state.cluster.FindPod(uid);
   if (pod == nullptr || state.members.IsMember(uid) == joins ||
       state.members.Managed(*pod) != joins)
@@ -114,7 +110,7 @@ void ReassignPod(EngineState& state, const PodUid& uid, bool joins) {
   }
 }
 
-void ApplyDeferred(EngineState& state, const PodUid& uid) {
+void ApplyDeferred(ClaimState& state, const PodUid& uid) {
   if (!state.members.TakeDeferred(uid)) return;
   const Pod& pod = *state.cluster.FindPod(uid);
   if (state.members.Managed(pod)) {
@@ -124,12 +120,12 @@ void ApplyDeferred(EngineState& state, const PodUid& uid) {
   }
 }
 
-void EraseUnjudged(EngineState& state, const GangId& id) {
+void EraseUnjudged(ClaimState& state, const GangId& id) {
   Gang* gang = state.members.Find(id);
   if (gang != nullptr && !gang->judged && state.members.Ended(*gang)) EraseGang(state, *gang);
 }
 
-void EraseGang(EngineState& state, Gang& gang) {
+void EraseGang(ClaimState& state, Gang& gang) {
   const GangId id = gang.id;
   Dequeue(state, gang);
   state.work.Forget(gang);

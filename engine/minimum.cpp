@@ -13,20 +13,6 @@ using cluster::PodPhase;
 
 namespace {
 
-// What a headcount says of roles that are asked for in order: there may be a thousand.
-class InOrder {
- public:
-  explicit InOrder(const Headcount& heads) : at_(heads.roles.begin()), end_(heads.roles.end()) {}
-  int64_t CountOf(const std::string& role) {
-    while (at_ != end_ && at_->first < role) ++at_;
-    return at_ != end_ && at_->first == role ? at_->second : 0;
-  }
-
- private:
-  std::map<std::string, int64_t>::const_iterator at_;
-  const std::map<std::string, int64_t>::const_iterator end_;
-};
-
 Headcount HeadcountOf(int64_t members, const std::vector<cluster::RoleMinimum>& roles) {
   Headcount heads{members, {}};
   for (const cluster::RoleMinimum& role : roles) {
@@ -62,15 +48,6 @@ Headcount There(const Gang& gang, Counting counting) {
 
 }  // namespace
 
-Headcount HeadcountOf(int64_t members, const std::unordered_map<std::string_view, int64_t>& roles) {
-  std::vector<std::pair<std::string_view, int64_t>> ordered(roles.begin(), roles.end());
-  std::sort(ordered.begin(), ordered.end());
-  Headcount heads{members, {}};
-  for (const auto& [role, count] : ordered)
-    heads.roles.emplace_hint(heads.roles.end(), role, count);
-  return heads;
-}
-
 Headcount DeclaredMinimum(const cluster::PodGroup* group) {
   if (group == nullptr) return {1, {}};
   return HeadcountOf(group->min_member, group->roles);
@@ -104,47 +81,6 @@ bool ComesInParts(const Gang& gang, const cluster::PodGroup* group) {
   const bool whole = group != nullptr && group->starts_with > 0 && gang.past.running_since() &&
                      Lack(DeclaredMinimum(group), gang.past.whole()) == 0;
   return whole && Need(gang, Counting::kPresent) > 0;
-}
-
-Headcount Lower(const Headcount& a, const Headcount& b) {
-  Headcount lower{std::min(a.members, b.members), {}};
-  InOrder of_b(b);
-  for (const auto& [role, count] : a.roles) {
-    const int64_t both = std::min(count, of_b.CountOf(role));
-    if (both > 0) lower.roles.emplace_hint(lower.roles.end(), role, both);
-  }
-  return lower;
-}
-
-Headcount Higher(Headcount a, const Headcount& b) {
-  a.members = std::max(a.members, b.members);
-  for (const auto& [role, count] : b.roles) a.roles[role] = std::max(a.roles[role], count);
-  return a;
-}
-
-Headcount Plus(Headcount a, const Headcount& b) {
-  a.members += b.members;
-  for (const auto& [role, count] : b.roles) a.roles[role] += count;
-  return a;
-}
-
-Headcount Minus(Headcount a, const Headcount& b) {
-  a.members = std::max<int64_t>(0, a.members - b.members);
-  InOrder of_b(b);
-  for (auto role = a.roles.begin(); role != a.roles.end();) {
-    role->second -= of_b.CountOf(role->first);
-    role = role->second > 0 ? std::next(role) : a.roles.erase(role);
-  }
-  return a;
-}
-
-int64_t Lack(const Headcount& minimum, const Headcount& heads) {
-  int64_t of_roles = 0;
-  InOrder has(heads);
-  for (const auto& [role, count] : minimum.roles) {
-    of_roles += std::max<int64_t>(0, count - has.CountOf(role));
-  }
-  return std::max({int64_t{0}, minimum.members - heads.members, of_roles});
 }
 
 bool CountsAsBound(const Member& member) {

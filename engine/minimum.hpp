@@ -15,6 +15,7 @@
 #include "cluster/records/gang_record.hpp"
 #include "cluster/records/pod_group.hpp"
 #include "engine/gang.hpp"
+#include "engine/headcount.hpp"
 
 namespace muster::engine {
 
@@ -33,16 +34,6 @@ bool AwaitsRest(const Gang& gang, const cluster::PodGroup* group);
 // placed.
 bool ComesInParts(const Gang& gang, const cluster::PodGroup* group);
 
-// In each count the lower of the two; a role is asked for only where both do.
-cluster::Headcount Lower(const cluster::Headcount& a, const cluster::Headcount& b);
-// In each count the higher of the two.
-cluster::Headcount Higher(cluster::Headcount a, const cluster::Headcount& b);
-cluster::Headcount Plus(cluster::Headcount a, const cluster::Headcount& b);
-// a - b, never below 0.
-cluster::Headcount Minus(cluster::Headcount a, const cluster::Headcount& b);
-cluster::Headcount HeadcountOf(int64_t members,
-                               const std::unordered_map<std::string_view, int64_t>& roles);
-
 // The members for which `counts` says yes, in all and, where `by_role`, by role.
 template <typename Counts>
 cluster::Headcount CountMembers(const Gang& gang, bool by_role, const Counts& counts) {
@@ -55,9 +46,6 @@ cluster::Headcount CountMembers(const Gang& gang, bool by_role, const Counts& co
   }
   return HeadcountOf(members, roles);
 }
-
-// How many pods `heads` lacks of `minimum`: role by role or in total, whichever is more.
-int64_t Lack(const cluster::Headcount& minimum, const cluster::Headcount& heads);
 
 // Which members count when a gang's lack is computed.
 //   kBound    bound, or succeeded

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "cluster/holdings/transaction.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/rank.hpp"
 #include "engine/request.hpp"
+#include "engine/standing_state.hpp"
 #include "policy/search/pod_shape.hpp"
 #include "topology/fabric/fabric.hpp"
 
@@ -306,21 +306,22 @@ class Mover {
 };
 
 // It may go on without the lost ones, while a move may fail its owner.
-bool DoesBetterWithout(const EngineState& state, const Gang& gang, const cluster::PodGroup* group) {
+bool DoesBetterWithout(const StandingState& state, const Gang& gang,
+                       const cluster::PodGroup* group) {
   return group != nullptr && group->keeps_rest &&
          std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
            return entry.second.holds() && state.jobs.LosesByEviction(*entry.second.pod);
          });
 }
 
-bool MayGo(const EngineState& state, const Member& member) {
+bool MayGo(const StandingState& state, const Member& member) {
   return member.pod->bound_by_muster && state.preemptions.PreemptorOf(member.uid) == nullptr &&
          state.preemptions.ProtectionOf(member.uid) == nullptr && member.held() != nullptr;
 }
 
 }  // namespace
 
-MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::GangRequest& request,
+MoveJob MoveJobOf(const StandingState& state, const Gang& gang, const policy::GangRequest& request,
                   Time now) {
   const LostMember most = state.options.lost_member;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
@@ -353,7 +354,7 @@ std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
   return Mover(placer, job).Find();
 }
 
-bool StillHolds(EngineState& state, const PlanJob& job, const Move& move) {
+bool StillHolds(StandingState& state, const PlanJob& job, const Move& move) {
   const std::shared_ptr<const cluster::Snapshot> now = state.cluster.TakeSnapshot();
   if (now->layout() != job.snapshot->layout()) return false;
   if (now->generation() == job.snapshot->generation()) return true;
@@ -370,7 +371,7 @@ bool StillHolds(EngineState& state, const PlanJob& job, const Move& move) {
   return true;
 }
 
-void BeginMove(EngineState& state, Gang& gang, const Move& move, Time now) {
+void BeginMove(StandingState& state, Gang& gang, const Move& move, Time now) {
   std::string detail = move.whole ? "the whole gang moves" : "their " + move.part;
   if (!move.domain.empty()) detail += " to " + move.domain;
   detail += ", pods evicted for that: " + std::to_string(move.pods.size());

@@ -18,20 +18,20 @@
 
 #include <optional>
 
-#include "engine/planner.hpp"
+#include "engine/plan_job.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // Of a gang of which some members are bound. `request`: what it asks for.
-MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::GangRequest& request,
+MoveJob MoveJobOf(const StandingState& state, const Gang& gang, const policy::GangRequest& request,
                   cluster::Time now);
 // After the job's required pods found no place. Pure; runs outside the lock.
 std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job);
 // What FindMove found on the job's snapshot is there still.
-bool StillHolds(EngineState& state, const PlanJob& job, const Move& move);
+bool StillHolds(StandingState& state, const PlanJob& job, const Move& move);
 // Those members are evicted.
-void BeginMove(EngineState& state, Gang& gang, const Move& move, cluster::Time now);
+void BeginMove(StandingState& state, Gang& gang, const Move& move, cluster::Time now);
 
 }  // namespace muster::engine

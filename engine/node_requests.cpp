@@ -5,6 +5,8 @@
 
 namespace muster::engine {
 
+using cluster::RequestState;
+
 using cluster::GangId;
 using cluster::ObjectKey;
 
@@ -96,6 +98,25 @@ std::vector<std::string> NodeRequests::Audit() const {
   }
   if (kept != kept_) broken.push_back("the rooms of ProvisioningRequests are counted wrongly");
   return broken;
+}
+
+std::optional<Time> EndOf(const NodeRequest& request) {
+  switch (request.state) {
+    case RequestState::kNew:
+    case RequestState::kAccepted:
+      return std::nullopt;
+    case RequestState::kProvisioned:
+      return request.since + kBookingTime;
+    case RequestState::kRevoked:
+    case RequestState::kExpired:
+    case RequestState::kFailed:
+      break;
+  }
+  return request.since;
+}
+
+std::string Describe(const NodeRequest& request) {
+  return "gang " + request.ask.gang.key.ToString() + ", for which the nodes were asked for";
 }
 
 }  // namespace muster::engine

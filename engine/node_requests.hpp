@@ -31,6 +31,9 @@
 
 namespace muster::engine {
 
+// Cluster-autoscaler keeps the nodes for so long after it has ordered them.
+inline constexpr cluster::Duration kBookingTime = cluster::Seconds(600);
+
 // What of the nodes that are there is kept for the gang that asked.
 struct AskedRoom {
   uint64_t number = 0;  // 0: nothing is kept
@@ -108,5 +111,11 @@ class NodeRequests {
   uint64_t last_number_ = kFirstNumber;
   int64_t kept_ = 0;  // rooms
 };
+
+// When the request came to its end; nothing: it is open.
+std::optional<cluster::Time> EndOf(const NodeRequest& request);
+
+// "gang a/b, for which the nodes were asked for".
+std::string Describe(const NodeRequest& request);
 
 }  // namespace muster::engine

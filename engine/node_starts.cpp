@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "engine/engine_state.hpp"
-#include "engine/intake.hpp"
+#include "engine/node_intake.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
 using cluster::Node;
 using cluster::Pod;
 
-void NoteStart(EngineState& state, const Pod& pod) {
+void NoteStart(StandingState& state, const Pod& pod) {
   const Gang* of = state.members.GangOf(pod.uid);
   if (of == nullptr || !pod.bound()) return;
   const GangId& gang = of->id;
@@ -26,7 +26,7 @@ void NoteStart(EngineState& state, const Pod& pod) {
   }
 }
 
-void SettleLeftOut(EngineState& state, cluster::Time now) {
+void SettleLeftOut(StandingState& state, cluster::Time now) {
   for (NodeHealth::Change& change :
        state.health.Decide(state.options.bad_nodes, state.cluster.node_count(), now)) {
     const Node* known = state.cluster.FindNode(change.node);

@@ -5,12 +5,12 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // How a member's start went is held against its node, or for it.
-void NoteStart(EngineState& state, const cluster::Pod& pod);
+void NoteStart(StandingState& state, const cluster::Pod& pod);
 // Nodes that are left out from now on, or not any more: their records say so, which every plan
 // looks at.
-void SettleLeftOut(EngineState& state, cluster::Time now);
+void SettleLeftOut(StandingState& state, cluster::Time now);
 
 }  // namespace muster::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/queue_hold.hpp"
 #include "engine/reclaim.hpp"
 #include "engine/restart_window.hpp"
@@ -21,7 +21,7 @@ using queues::QueueState;
 
 namespace {
 
-const Gang* FindGang(const EngineState& state, const ObjectKey& key) {
+const Gang* FindGang(const ClaimState& state, const ObjectKey& key) {
   for (const bool solo : {false, true}) {
     const Gang* gang = state.members.Find(GangId{key, solo});
     if (gang != nullptr && !gang->members.empty()) return gang;
@@ -34,7 +34,7 @@ bool IsPlanned(const Gang& gang) {
                      [](const auto& entry) { return entry.second.planned(); });
 }
 
-Error NoGang(const EngineState& state, const ObjectKey& key) {
+Error NoGang(const ClaimState& state, const ObjectKey& key) {
   const bool group = state.cluster.FindPodGroup(key) != nullptr;
   std::string help = PodsText(state, key);
   if (help.empty() && !group) {
@@ -52,7 +52,7 @@ Error NoGang(const EngineState& state, const ObjectKey& key) {
 }
 
 // Null: nothing is kept for it. It may be gone, and another attempt not there yet.
-const KeptRoom* KeptRoomFor(const EngineState& state, const ObjectKey& key) {
+const KeptRoom* KeptRoomFor(const ClaimState& state, const ObjectKey& key) {
   if (const Gang* gang = state.members.Find(GangId{key, false})) return KeptRoomOf(state, *gang);
   const auto& rooms = state.kept_rooms.all();
   const auto found = std::find_if(rooms.begin(), rooms.end(), [&](const auto& one) {
@@ -61,7 +61,7 @@ const KeptRoom* KeptRoomFor(const EngineState& state, const ObjectKey& key) {
   return found == rooms.end() ? nullptr : &found->second;
 }
 
-Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string& name) {
+Result<queues::QueueIndex> FindQueue(const ClaimState& state, const std::string& name) {
   const queues::Tree& tree = state.queue_book.tree();
   if (const auto queue = tree.Find(name)) {
     const queues::QueueIndex written = tree.WrittenOf(*queue);
@@ -76,7 +76,7 @@ Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string
 }
 
 // Whose order it may be: gangs of that name, and attempts of an owner that has it.
-std::vector<const Gang*> Named(const EngineState& state, const ObjectKey& key) {
+std::vector<const Gang*> Named(const ClaimState& state, const ObjectKey& key) {
   std::vector<const Gang*> gangs;
   for (const bool solo : {false, true}) {
     if (const Gang* gang = state.members.Find(GangId{key, solo})) gangs.push_back(gang);
@@ -90,7 +90,7 @@ bool HasOrder(const std::vector<const Gang*>& gangs, const OrderedPriority& orde
 }
 
 // All that stands, without gangs that are gone.
-StandingOrders Present(const EngineState& state) {
+StandingOrders Present(const ClaimState& state) {
   StandingOrders standing = state.orders.standing();
   std::erase_if(standing.gangs, [&](const auto& entry) {
     const auto& [key, order] = entry;
@@ -118,7 +118,7 @@ std::string GpuText(int64_t milli) {
   return std::to_string(milli / 1000) + (milli % 1000 == 0 ? "" : " and a part");
 }
 
-OrderEffect Now(const EngineState& state, std::string was) {
+OrderEffect Now(const ClaimState& state, std::string was) {
   OrderEffect effect;
   effect.was = std::move(was);
   effect.standing = Present(state);
@@ -126,7 +126,7 @@ OrderEffect Now(const EngineState& state, std::string was) {
 }
 
 struct Considering {
-  const EngineState& state;
+  const ClaimState& state;
   const std::string& by;
   Time now;
 
@@ -283,7 +283,7 @@ struct Considering {
 };
 
 // What is planned for others depends on it.
-void TouchAll(EngineState& state) {
+void TouchAll(ClaimState& state) {
   state.queue.ForgetFailures();
   state.queue.AnythingMayFit();
   state.work.Note("", {.all = true});
@@ -302,7 +302,7 @@ const char* EventOf(QueueState state) {
 }
 
 struct Carrying {
-  EngineState& state;
+  ClaimState& state;
   const std::string& by;
   const OrderEffect& effect;
   Time now;
@@ -364,11 +364,11 @@ struct Carrying {
 
 }  // namespace
 
-Result<OrderEffect> Consider(const EngineState& state, const Order& order, Time now) {
+Result<OrderEffect> Consider(const ClaimState& state, const Order& order, Time now) {
   return std::visit(Considering{state, order.by, now}, order.what);
 }
 
-Result<OrderEffect> Carry(EngineState& state, const Order& order, Time now) {
+Result<OrderEffect> Carry(ClaimState& state, const Order& order, Time now) {
   Result<OrderEffect> effect = Consider(state, order, now);
   if (!effect.ok()) return effect;
   state.orders.Adopt(effect->standing);
@@ -376,7 +376,7 @@ Result<OrderEffect> Carry(EngineState& state, const Order& order, Time now) {
   return effect;
 }
 
-void AdoptOrders(EngineState& state, const StandingOrders& orders, Time now) {
+void AdoptOrders(ClaimState& state, const StandingOrders& orders, Time now) {
   if (state.orders.standing() == orders) return;
   state.orders.Adopt(orders);
   // Their pods may be made anew, or have been while nobody was there.
@@ -392,22 +392,10 @@ void AdoptOrders(EngineState& state, const StandingOrders& orders, Time now) {
   TouchAll(state);
 }
 
-void FollowOrders(EngineState& state, Time now) {
+void FollowOrders(ClaimState& state, Time now) {
   if (state.orders.EndPauses(now)) TouchAll(state);
   state.orders.EndWaits(now);
   FollowReclaims(state, now);
-}
-
-void TellOfQueue(EngineState& state, const std::string& queue, bool warning, std::string reason,
-                 std::string message) {
-  EmitEvent event{.key = {"", queue},
-                  .uid = "queue " + queue,
-                  .on_pod = false,
-                  .warning = warning,
-                  .reason = std::move(reason),
-                  .message = std::move(message)};
-  event.on_orders = true;
-  state.writes.Ask(std::move(event));
 }
 
 }  // namespace muster::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/minimum.hpp"
+#include "engine/headcount.hpp"
 
 namespace muster::engine {
 

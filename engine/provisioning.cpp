@@ -9,8 +9,10 @@
 #include "engine/asked_rooms.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/cause_words.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/scale_up.hpp"
+#include "engine/claim_state.hpp"
+#include "engine/partial.hpp"
+#include "engine/request.hpp"
+#include "engine/show.hpp"
 
 namespace muster::engine {
 
@@ -49,7 +51,7 @@ std::string Fingerprint(const std::string& text) {
 }
 
 // What is asked for, without name and try.
-AskForNodes AskOf(const EngineState& state, const Gang& gang) {
+AskForNodes AskOf(const ClaimState& state, const Gang& gang) {
   AskForNodes ask;
   ask.gang = gang.id;
   ask.class_name = state.options.autoscaling.provisioning_class;
@@ -105,7 +107,7 @@ std::string ShapesOf(const AskForNodes& ask) {
   return text;
 }
 
-void Unwant(EngineState& state, NodeRequest& request) {
+void Unwant(ClaimState& state, NodeRequest& request) {
   request.wanted = false;
   GiveUpAskedRoom(state, request);
   // Never tried, or gone: nothing of it is left. A try that failed may have left PodTemplates.
@@ -121,7 +123,7 @@ void Want(NodeRequest& request) {
   request.wanted = true;
 }
 
-void Begin(EngineState& state, const Gang& gang, AskForNodes ask) {
+void Begin(ClaimState& state, const Gang& gang, AskForNodes ask) {
   ask.key = KeyOf(ask);
   NodeRequest& request = state.requests.Add(ask.key, gang.id);
   request.pod_sets = static_cast<int64_t>(ask.sets.size());
@@ -145,7 +147,7 @@ std::string HowItEnded(const NodeRequest& request) {
   }
 }
 
-void TellEnd(EngineState& state, const Gang& gang, NodeRequest& request, Time again) {
+void TellEnd(ClaimState& state, const Gang& gang, NodeRequest& request, Time again) {
   if (std::exchange(request.told_end, true)) return;
   state.announcer.Tell(gang, true, "GangScaleUpFailed",
                        "ProvisioningRequest " + request.ask.key.name + HowItEnded(request) +
@@ -154,22 +156,7 @@ void TellEnd(EngineState& state, const Gang& gang, NodeRequest& request, Time ag
 
 }  // namespace
 
-std::optional<Time> EndOf(const NodeRequest& request) {
-  switch (request.state) {
-    case RequestState::kNew:
-    case RequestState::kAccepted:
-      return std::nullopt;
-    case RequestState::kProvisioned:
-      return request.since + kBookingTime;
-    case RequestState::kRevoked:
-    case RequestState::kExpired:
-    case RequestState::kFailed:
-      break;
-  }
-  return request.since;
-}
-
-void AskByRequest(EngineState& state, Gang& gang, Time now) {
+void AskByRequest(ClaimState& state, Gang& gang, Time now) {
   AskForNodes ask = AskOf(state, gang);
   if (ask.sets.empty() || ask.sets.size() > kMostPodSets) return WithdrawRequests(state, gang.id);
   NodeRequest* last = nullptr;
@@ -207,7 +194,7 @@ void AskByRequest(EngineState& state, Gang& gang, Time now) {
   Begin(state, gang, std::move(ask));
 }
 
-void KeepRequests(EngineState& state, const Gang& gang) {
+void KeepRequests(ClaimState& state, const Gang& gang) {
   if (state.requests.Wanted(gang.id) != nullptr) return;
   NodeRequest* last = nullptr;
   for (NodeRequest* one : state.requests.Of(gang.id)) {
@@ -217,14 +204,14 @@ void KeepRequests(EngineState& state, const Gang& gang) {
   if (last != nullptr) Want(*last);
 }
 
-void WithdrawRequests(EngineState& state, const GangId& gang) {
+void WithdrawRequests(ClaimState& state, const GangId& gang) {
   if (!state.requests.Any(gang)) return;
   for (NodeRequest* one : state.requests.Of(gang)) {
     if (!one->deleting) Unwant(state, *one);
   }
 }
 
-Time RequestDue(const EngineState& state, const Gang& gang) {
+Time RequestDue(const ClaimState& state, const Gang& gang) {
   const NodeRequest* request = state.requests.Wanted(gang.id);
   const std::optional<Time> end = request == nullptr ? std::nullopt : EndOf(*request);
   if (!end) return Time::Never();
@@ -243,7 +230,7 @@ Time WriteDue(const NodeRequest& request) {
   return request.uid.empty() ? request.made_at + kUnseen : Time::Never();
 }
 
-void Write(EngineState& state, NodeRequest& request) {
+void Write(ClaimState& state, NodeRequest& request) {
   request.doing = state.writes.NextId();
   request.deleting = !request.wanted;
   if (request.deleting) {
@@ -257,7 +244,7 @@ void Write(EngineState& state, NodeRequest& request) {
 
 }  // namespace
 
-void WriteRequests(EngineState& state, Time now) {
+void WriteRequests(ClaimState& state, Time now) {
   if (state.requests.due() > now) return;
   Time due = Time::Never();
   std::vector<ObjectKey> ready;
@@ -275,7 +262,7 @@ void WriteRequests(EngineState& state, Time now) {
 
 namespace {
 
-void Refused(EngineState& state, NodeRequest& request, const Outcome& outcome, Time now) {
+void Refused(ClaimState& state, NodeRequest& request, const Outcome& outcome, Time now) {
   const bool passing = outcome.kind == OutcomeKind::kRetry || outcome.kind == OutcomeKind::kGone;
   ++request.refusals;
   request.not_before =
@@ -291,7 +278,7 @@ void Refused(EngineState& state, NodeRequest& request, const Outcome& outcome, T
 
 }  // namespace
 
-bool ReportRequest(EngineState& state, const Outcome& outcome, Time now) {
+bool ReportRequest(ClaimState& state, const Outcome& outcome, Time now) {
   NodeRequest* request = state.requests.Find(outcome.id);
   if (request == nullptr) return false;
   request->doing = {};
@@ -322,7 +309,7 @@ bool ReportRequest(EngineState& state, const Outcome& outcome, Time now) {
   return true;
 }
 
-void ApplyRequest(EngineState& state, const cluster::ProvisioningRequest& told, Time now) {
+void ApplyRequest(ClaimState& state, const cluster::ProvisioningRequest& told, Time now) {
   if (told.gang.key.name.empty()) return;  // not Muster's
   NodeRequest* known = state.requests.Find(told.key);
   Gang* gang = state.members.Find(told.gang);
@@ -349,7 +336,7 @@ void ApplyRequest(EngineState& state, const cluster::ProvisioningRequest& told, 
   state.work.Touch(*gang);
 }
 
-void RemoveRequest(EngineState& state, const cluster::ProvisioningRequestUid& uid, Time now) {
+void RemoveRequest(ClaimState& state, const cluster::ProvisioningRequestUid& uid, Time now) {
   NodeRequest* request = state.requests.Find(uid);
   if (request == nullptr) return;
   const GangId id = request->ask.gang;
@@ -369,7 +356,7 @@ void RemoveRequest(EngineState& state, const cluster::ProvisioningRequestUid& ui
   if (Gang* gang = state.members.Find(id)) state.work.Touch(*gang);
 }
 
-std::string RequestText(const EngineState& state, const Gang& gang) {
+std::string RequestText(const ClaimState& state, const Gang& gang) {
   const NodeRequest* request = state.requests.Wanted(gang.id);
   if (request == nullptr) return {};
   const std::string shapes = ShapesOf(request->ask);
@@ -395,7 +382,7 @@ std::string RequestText(const EngineState& state, const Gang& gang) {
   }
 }
 
-bool TooManyShapes(const EngineState& state, const Gang& gang) {
+bool TooManyShapes(const ClaimState& state, const Gang& gang) {
   return AskOf(state, gang).sets.size() > kMostPodSets;
 }
 

@@ -23,37 +23,33 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 
-// Cluster-autoscaler keeps the nodes for so long after it has ordered them.
-inline constexpr cluster::Duration kBookingTime = cluster::Seconds(600);
 // A ProvisioningRequest takes no more.
 inline constexpr size_t kMostPodSets = 32;
 
 // The gang lacks room: it has a request that is open, or will have one.
-void AskByRequest(EngineState& state, Gang& gang, cluster::Time now);
+void AskByRequest(ClaimState& state, Gang& gang, cluster::Time now);
 // What there is of the gang's stays as it is.
-void KeepRequests(EngineState& state, const Gang& gang);
+void KeepRequests(ClaimState& state, const Gang& gang);
 // None is wanted any more.
-void WithdrawRequests(EngineState& state, const GangId& gang);
+void WithdrawRequests(ClaimState& state, const GangId& gang);
 // When the gang is to be looked at again for it; Never: not without a fact.
-cluster::Time RequestDue(const EngineState& state, const Gang& gang);
+cluster::Time RequestDue(const ClaimState& state, const Gang& gang);
 
 // After all gangs were looked at: what is to be created or deleted.
-void WriteRequests(EngineState& state, cluster::Time now);
+void WriteRequests(ClaimState& state, cluster::Time now);
 // False: it is not the outcome of such a write.
-bool ReportRequest(EngineState& state, const Outcome& outcome, cluster::Time now);
+bool ReportRequest(ClaimState& state, const Outcome& outcome, cluster::Time now);
 
-void ApplyRequest(EngineState& state, const cluster::ProvisioningRequest& told, cluster::Time now);
-void RemoveRequest(EngineState& state, const cluster::ProvisioningRequestUid& uid,
+void ApplyRequest(ClaimState& state, const cluster::ProvisioningRequest& told, cluster::Time now);
+void RemoveRequest(ClaimState& state, const cluster::ProvisioningRequestUid& uid,
                    cluster::Time now);
 
-// When the request came to its end; nothing: it is open.
-std::optional<cluster::Time> EndOf(const NodeRequest& request);
 // For people: "asked cluster-autoscaler for 4 × 8 GPUs: request a/muster-train-1, accepted …".
 // Empty: the gang has none.
-std::string RequestText(const EngineState& state, const Gang& gang);
+std::string RequestText(const ClaimState& state, const Gang& gang);
 // More shapes of pods than a request takes.
-bool TooManyShapes(const EngineState& state, const Gang& gang);
+bool TooManyShapes(const ClaimState& state, const Gang& gang);
 
 }  // namespace muster::engine

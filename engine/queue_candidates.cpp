@@ -6,10 +6,9 @@
 
 #include "cluster/holdings/usage.hpp"
 #include "engine/budgets.hpp"
-#include "engine/candidates.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/restart_window.hpp"
+#include "engine/standing_state.hpp"
 #include "policy/victims/loss.hpp"
 
 namespace muster::engine {
@@ -44,7 +43,7 @@ std::vector<const Holding*> HoldingsOf(const Entries& entries) {
 // Collects whom a gang could have evicted, from its own queue outwards.
 class Search {
  public:
-  Search(const EngineState& state, const Gang& gang, bool leaving_only, Time now)
+  Search(const StandingState& state, const Gang& gang, bool leaving_only, Time now)
       : state_(state),
         gang_(gang),
         leaving_only_(leaving_only),
@@ -87,7 +86,7 @@ class Search {
   void AddByPlace(const Entries& entries, std::shared_ptr<const cluster::NodeSet> first);
   LawfulCandidates Choice(const Entries& entries) const;
 
-  const EngineState& state_;
+  const StandingState& state_;
   const Gang& gang_;
   const bool leaving_only_;
   const Time now_;
@@ -384,74 +383,7 @@ LawfulCandidates Search::Choice(const Entries& entries) const {
 
 }  // namespace
 
-bool LawfulSets::MayGo(size_t candidate, const Judgement& judgement) const {
-  return law_.holdings[candidate].leaves ||
-         (judgement.right != Right::kNone && !law_.barred[candidate].Has(judgement.right));
-}
-
-std::vector<const Holding*> LawfulSets::Chosen(const std::vector<bool>& chosen) const {
-  std::vector<const Holding*> set;
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i]) set.push_back(&law_.holdings[i]);
-  }
-  return set;
-}
-
-bool LawfulSets::Allows(const std::vector<bool>& chosen) {
-  std::vector<const Holding*> set = Chosen(chosen);
-  std::vector<size_t> positions;
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i]) positions.push_back(i);
-  }
-  if (rights_.Exceeds(set)) return false;
-  // Those that leave anyway are counted first (R9), wherever they are. What is kept for their
-  // queues is free then, and nobody else's.
-  const size_t own = set.size();
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i] || !law_.holdings[i].leaves) continue;
-    set.push_back(&law_.holdings[i]);
-    positions.push_back(i);
-  }
-  if (set.size() > own && rights_.Exceeds(set)) return false;
-  const std::vector<Judgement> judgements = rights_.JudgeAll(set);
-  for (size_t i = 0; i < set.size(); ++i) {
-    if (!MayGo(positions[i], judgements[i])) return false;
-  }
-  return true;
-}
-
-bool LawfulSets::AllowsParts(const std::vector<bool>& chosen) {
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    if (chosen[i] && law_.barred[i].any()) return false;  // it depends on the right, so on the part
-  }
-  std::vector<const Holding*> leaving;
-  for (const Holding& holding : law_.holdings) {
-    if (holding.leaves) leaving.push_back(&holding);
-  }
-  if (!leaving.empty() && rights_.Exceeds(leaving)) return false;
-  return rights_.PartsAreLawful(Chosen(chosen));
-}
-
-std::vector<bool> LawfulSets::AllowsInOrder(const std::vector<size_t>& order) {
-  std::vector<const Holding*> set;
-  set.reserve(order.size());
-  for (const size_t i : order) set.push_back(&law_.holdings[i]);
-  std::vector<bool> allowed;
-  allowed.reserve(order.size());
-  for (const Judgement& judgement : rights_.JudgeInOrder(set))
-    allowed.push_back(MayGo(order[allowed.size()], judgement));
-  return allowed;
-}
-
-bool LawfulSets::Moderate(const std::vector<size_t>& chosen) const {
-  int64_t evicted = 0;
-  for (const size_t i : chosen) {
-    if (!law_.holdings[i].leaves) evicted += law_.gpu_milli[i];
-  }
-  return evicted <= law_.most_gpu_milli;
-}
-
-QueueCandidates FindQueueCandidates(const EngineState& state, const Gang& gang, bool leaving_only,
+QueueCandidates FindQueueCandidates(const StandingState& state, const Gang& gang, bool leaving_only,
                                     Time now) {
   return Search(state, gang, leaving_only, now).Find();
 }

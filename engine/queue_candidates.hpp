@@ -27,56 +27,11 @@
 
 #include "engine/losses.hpp"
 #include "engine/shielded.hpp"
+#include "engine/victim_choice.hpp"
 #include "policy/victims/preemption.hpp"
 #include "queues/rights.hpp"
 
 namespace muster::engine {
-
-// The rights to which the PodDisruptionBudgets of a candidate are a bar, as it is kept by them.
-class BarredRights {
- public:
-  void Add(queues::Right right) { rights_ |= 1U << static_cast<unsigned>(right); }
-  bool any() const { return rights_ != 0; }
-  bool Has(queues::Right right) const {
-    return (rights_ >> static_cast<unsigned>(right) & 1U) != 0;
-  }
-
- private:
-  unsigned rights_ = 0;
-};
-
-// What the queues say of candidates. A plain value; LawfulSets asks it.
-struct QueueLaw {
-  queues::Rights rights;
-  std::vector<queues::Holding> holdings;  // by candidate
-  std::vector<int64_t> gpu_milli;         // by candidate
-  std::vector<BarredRights> barred;       // by candidate
-  int64_t most_gpu_milli = INT64_MAX;     // maxEvictedRatio
-};
-
-// Of one search, on one thread.
-class LawfulSets final : public policy::VictimSets {
- public:
-  explicit LawfulSets(const QueueLaw& law) : law_(law), rights_(law.rights) {}
-  bool Allows(const std::vector<bool>& chosen) override;
-  bool AllowsParts(const std::vector<bool>& chosen) override;
-  std::vector<bool> AllowsInOrder(const std::vector<size_t>& order) override;
-  // Not more than maxEvictedRatio says; those that leave anyway do not count.
-  bool Moderate(const std::vector<size_t>& chosen) const;
-
- private:
-  bool MayGo(size_t candidate, const queues::Judgement& judgement) const;
-  std::vector<const queues::Holding*> Chosen(const std::vector<bool>& chosen) const;
-
-  const QueueLaw& law_;
-  queues::Rights rights_;
-};
-
-// For people: a gang that is not a candidate, and why.
-struct RefusedVictim {
-  GangId gang;
-  std::string why;
-};
 
 struct LawfulCandidates {
   std::vector<policy::Candidate> candidates;
@@ -93,7 +48,7 @@ struct QueueCandidates {
 };
 
 // Of a gang that waits. `leaving_only`: those that leave anyway.
-QueueCandidates FindQueueCandidates(const EngineState& state, const Gang& gang, bool leaving_only,
+QueueCandidates FindQueueCandidates(const StandingState& state, const Gang& gang, bool leaving_only,
                                     cluster::Time now);
 
 }  // namespace muster::engine

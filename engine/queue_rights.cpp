@@ -3,10 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/candidates.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
 #include "engine/queue_rules.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -20,7 +19,7 @@ using queues::Vector;
 
 namespace {
 
-Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members) {
+Usage HeldBy(const StandingState& state, const std::vector<const Member*>& members) {
   Usage usage;
   for (const Member* member : members) {
     const cluster::Placement& held = member->held()->placement;
@@ -30,7 +29,7 @@ Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members
 }
 
 // Of members that hold something. The priority is that of the whole gang, as in Holdings.
-Holding HoldingOf(const EngineState& state, const Gang& gang,
+Holding HoldingOf(const StandingState& state, const Gang& gang,
                   const std::vector<const Member*>& members, bool leaves) {
   const QueueBook& book = state.queue_book;
   return {book.IndexOf(QueueOf(gang)), HighestHeld(gang).value_or(INT32_MIN),
@@ -38,7 +37,7 @@ Holding HoldingOf(const EngineState& state, const Gang& gang,
 }
 
 // What leaves for other gangs, or by an operator's order.
-std::vector<Holding> GoingBeside(const EngineState& state, const Gang& gang) {
+std::vector<Holding> GoingBeside(const StandingState& state, const Gang& gang) {
   std::vector<Holding> going;
   for (const auto& [uid, preemptor] : state.preemptions.victims()) {
     const Member* member = state.members.FindMember(uid);
@@ -49,7 +48,7 @@ std::vector<Holding> GoingBeside(const EngineState& state, const Gang& gang) {
 }
 
 // What leaves anyway and is nobody's victim.
-std::vector<Holding> LeavingBeside(const EngineState& state, const std::set<PodUid>& victims) {
+std::vector<Holding> LeavingBeside(const StandingState& state, const std::set<PodUid>& victims) {
   std::vector<Holding> leaving;
   for (const auto& [priority, gangs] : state.holdings.all()) {
     for (const auto& [id, gang] : gangs) {
@@ -64,7 +63,7 @@ std::vector<Holding> LeavingBeside(const EngineState& state, const std::set<PodU
   return leaving;
 }
 
-std::vector<cluster::Placement> EarmarksOf(const EngineState& state, const Gang& gang) {
+std::vector<cluster::Placement> EarmarksOf(const StandingState& state, const Gang& gang) {
   std::vector<cluster::Placement> planned;
   for (const auto& [uid, member] : gang.members) {
     if (member.planned() && state.cluster.Earmarked(uid))
@@ -76,7 +75,7 @@ std::vector<cluster::Placement> EarmarksOf(const EngineState& state, const Gang&
 }  // namespace
 
 // What the claimant has of its plan is earmarked, and so charged already.
-queues::Rights RightsOf(const EngineState& state, const Gang& gang) {
+queues::Rights RightsOf(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const QueueIndex leaf = book.IndexOf(QueueOf(gang));
   queues::Ledger ledger = book.ledger();
@@ -115,7 +114,7 @@ std::vector<const Member*> MayGo(const Gang& gang) {
 }
 
 // What gangs of the leaf are to have for which others leave, but for the claimant.
-void AddPlanned(const EngineState& state, QueueIndex leaf, const GangId& claimant,
+void AddPlanned(const StandingState& state, QueueIndex leaf, const GangId& claimant,
                 queues::Ranks& ranks) {
   const QueueBook& book = state.queue_book;
   for (const auto& [id, victims] : state.preemptions.by_preemptor()) {
@@ -130,7 +129,7 @@ void AddPlanned(const EngineState& state, QueueIndex leaf, const GangId& claiman
 
 }  // namespace
 
-void SetRanks(const EngineState& state, const Gang& claimant, QueueIndex leaf,
+void SetRanks(const StandingState& state, const Gang& claimant, QueueIndex leaf,
               queues::Rights& rights) {
   const queues::Tree& tree = state.queue_book.tree();
   if (leaf == tree.orphan()) return;
@@ -158,7 +157,7 @@ struct Group {
   bool leaves = true;
 };
 
-std::map<GangId, Group> GroupsOf(const EngineState& state, const std::set<PodUid>& victims) {
+std::map<GangId, Group> GroupsOf(const StandingState& state, const std::set<PodUid>& victims) {
   std::map<GangId, Group> groups;
   for (const PodUid& uid : victims) {
     const Member* member = state.members.FindMember(uid);
@@ -177,7 +176,7 @@ struct Judged {
   bool within_limits = false;
 };
 
-Judged JudgeVictims(const EngineState& state, const Gang& gang, const std::set<PodUid>& victims) {
+Judged JudgeVictims(const StandingState& state, const Gang& gang, const std::set<PodUid>& victims) {
   Judged judged;
   for (const auto& [id, group] : GroupsOf(state, victims)) {
     const Gang& of = *state.members.Find(id);
@@ -202,7 +201,8 @@ Judged JudgeVictims(const EngineState& state, const Gang& gang, const std::set<P
 
 }  // namespace
 
-bool MayEvictByQueues(const EngineState& state, const Gang& gang, const std::set<PodUid>& victims) {
+bool MayEvictByQueues(const StandingState& state, const Gang& gang,
+                      const std::set<PodUid>& victims) {
   const Judged judged = JudgeVictims(state, gang, victims);
   for (size_t i = 0; i < judged.gangs.size(); ++i) {
     if (!judged.holdings[i].leaves && judged.judgements[i].right == Right::kNone) return false;
@@ -210,7 +210,7 @@ bool MayEvictByQueues(const EngineState& state, const Gang& gang, const std::set
   return judged.within_limits;
 }
 
-bool MayEvictByQueues(const EngineState& state, const Gang& gang, const Gang& of,
+bool MayEvictByQueues(const StandingState& state, const Gang& gang, const Gang& of,
                       const Member& member) {
   if (member.held() == nullptr) return false;
   const Holding holding = HoldingOf(state, of, {&member}, false);
@@ -219,7 +219,7 @@ bool MayEvictByQueues(const EngineState& state, const Gang& gang, const Gang& of
   return rights.JudgeAlone(holding).right != Right::kNone;
 }
 
-std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang& gang,
+std::map<GangId, RightOverGang> RightsOver(const StandingState& state, const Gang& gang,
                                            const std::set<PodUid>& victims) {
   const queues::Tree& tree = state.queue_book.tree();
   const Judged judged = JudgeVictims(state, gang, victims);
@@ -234,7 +234,7 @@ std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang&
   return rights;
 }
 
-std::set<PodUid> OverBudgets(const EngineState& state, const Gang& gang,
+std::set<PodUid> OverBudgets(const StandingState& state, const Gang& gang,
                              const std::set<PodUid>& victims, cluster::Time now) {
   std::set<PodUid> over;
   if (!state.budget_watch.may_delete(now)) return over;
@@ -247,7 +247,7 @@ std::set<PodUid> OverBudgets(const EngineState& state, const Gang& gang,
   return over;
 }
 
-OnceStarted::OnceStarted(const EngineState& state, const Gang& claimant)
+OnceStarted::OnceStarted(const StandingState& state, const Gang& claimant)
     : state_(state), claimant_(claimant) {
   if (!EvictsAny(state, claimant)) return;
   rights_.emplace(RightsOf(state, claimant));
@@ -271,7 +271,7 @@ bool OnceStarted::MayEvict(const Gang& holder) {
   return judged.right != Right::kNone;
 }
 
-bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
+bool MayHaveCandidates(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const QueueIndex leaf = book.IndexOf(gang.queue->queue);
   const auto own = state.holdings.by_queue().find(gang.queue->queue);
@@ -281,7 +281,7 @@ bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
   return within || queues::MayReclaim(book.ledger(), leaf, book.tree().Dense(gang.queue->asks));
 }
 
-bool EvictsAny(const EngineState& state, const Gang& gang) {
+bool EvictsAny(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const queues::PreemptionSpec& says = book.tree().at(book.IndexOf(QueueOf(gang))).preemption;
   return says.within_queue != queues::WithinQueue::kNever ||

@@ -14,22 +14,22 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // As the queues are used now, without what the gang has of its own plan; victims of others leave.
-queues::Rights RightsOf(const EngineState& state, const Gang& gang);
+queues::Rights RightsOf(const StandingState& state, const Gang& gang);
 
 // What Rights::SetRanks asks for; of gangs of which another scheduler bound pods only what leaves.
 // Nothing is set where all are of the same priority.
-void SetRanks(const EngineState& state, const Gang& claimant, queues::QueueIndex leaf,
+void SetRanks(const StandingState& state, const Gang& claimant, queues::QueueIndex leaf,
               queues::Rights& rights);
 
 // R7: the gang may have all of these evicted, as its queues are used now.
-bool MayEvictByQueues(const EngineState& state, const Gang& gang,
+bool MayEvictByQueues(const StandingState& state, const Gang& gang,
                       const std::set<cluster::PodUid>& victims);
 
 // R7 for one member of `of` alone, which leaves already: as if it did not leave.
-bool MayEvictByQueues(const EngineState& state, const Gang& gang, const Gang& of,
+bool MayEvictByQueues(const StandingState& state, const Gang& gang, const Gang& of,
                       const Member& member);
 
 // By which right each gang of them goes.
@@ -37,30 +37,30 @@ struct RightOverGang {
   std::string words;          // for people
   bool over_budgets = false;  // also where PodDisruptionBudgets do not let it go
 };
-std::map<GangId, RightOverGang> RightsOver(const EngineState& state, const Gang& gang,
+std::map<GangId, RightOverGang> RightsOver(const StandingState& state, const Gang& gang,
                                            const std::set<cluster::PodUid>& victims);
 // Those of them that go also where budgets do not let them; none where Muster may delete no pods.
-std::set<cluster::PodUid> OverBudgets(const EngineState& state, const Gang& gang,
+std::set<cluster::PodUid> OverBudgets(const StandingState& state, const Gang& gang,
                                       const std::set<cluster::PodUid>& victims, cluster::Time now);
 
 // Whom a gang could have evicted that run, or once they had started. As the queues are used when it
 // is made; of one thread.
 class OnceStarted {
  public:
-  OnceStarted(const EngineState& state, const Gang& claimant);
+  OnceStarted(const StandingState& state, const Gang& claimant);
   bool MayEvict(const Gang& holder);
 
  private:
-  const EngineState& state_;
+  const StandingState& state_;
   const Gang& claimant_;
   std::optional<queues::Rights> rights_;  // nothing: it may evict nobody
   std::set<queues::QueueIndex> ranked_;
 };
 
 // A cheap look before an expensive one, at a gang that waits: there may be somebody.
-bool MayHaveCandidates(const EngineState& state, const Gang& gang);
+bool MayHaveCandidates(const StandingState& state, const Gang& gang);
 
 // The gang's queue lets it evict somebody.
-bool EvictsAny(const EngineState& state, const Gang& gang);
+bool EvictsAny(const StandingState& state, const Gang& gang);
 
 }  // namespace muster::engine

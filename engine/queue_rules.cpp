@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
-#include "engine/losses.hpp"
 #include "engine/minimum.hpp"
 #include "engine/queue_hold.hpp"
 #include "engine/request.hpp"
+#include "engine/standing_state.hpp"
 #include "queues/choice.hpp"
 
 namespace muster::engine {
@@ -16,6 +15,9 @@ using cluster::Usage;
 using queues::Resource;
 
 namespace {
+
+// What PriorityClasses of users have is below.
+constexpr int32_t kSystemPriority = 2'000'000'000;
 
 constexpr const char* kProductLabel = "nvidia.com/gpu.product";
 
@@ -42,7 +44,7 @@ Usage AsksOf(const cluster::PodSpec& spec) {
   return asks;
 }
 
-const std::string& AskedQueue(const EngineState& state, const Gang& gang) {
+const std::string& AskedQueue(const StandingState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   if (group != nullptr && !group->queue.empty()) return group->queue;
   const auto named = std::find_if(gang.members.begin(), gang.members.end(), [](const auto& entry) {
@@ -143,7 +145,7 @@ Reason OverQueue(const QueueBook& book, const Gang& gang, const queues::Vector& 
 
 }  // namespace
 
-void AssignQueue(EngineState& state, Gang& gang) {
+void AssignQueue(StandingState& state, Gang& gang) {
   QueueBook& book = state.queue_book;
   gang.queue_bar = {};
   gang.priority_cap = INT64_MAX;
@@ -182,31 +184,31 @@ Usage AsksOf(const Gang& gang) {
   return asks;
 }
 
-bool StrictOrder(const EngineState& state, const std::string& queue) {
+bool StrictOrder(const StandingState& state, const std::string& queue) {
   const QueueBook& book = state.queue_book;
   return book.tree().at(book.IndexOf(queue)).order == queues::Order::kStrictFifo;
 }
 
 namespace {
 
-QueueHold HoldOn(const EngineState& state, const Gang& gang) {
+QueueHold HoldOn(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   return HoldOf(book.tree(), state.orders.standing(), book.IndexOf(QueueOf(gang)));
 }
 
 }  // namespace
 
-Reason HoldBar(const EngineState& state, const Gang& gang) {
+Reason HoldBar(const StandingState& state, const Gang& gang) {
   QueueHold hold = HoldOn(state, gang);
   if (hold.state == queues::QueueState::kOpen) return {};
   return Because(ReasonCode::kHold, 0, 0, std::move(hold.why));
 }
 
-bool Drains(const EngineState& state, const Gang& gang) {
+bool Drains(const StandingState& state, const Gang& gang) {
   return HoldOn(state, gang).state == queues::QueueState::kDrain;
 }
 
-Reason EvictedBar(const EngineState& state, const Gang& gang) {
+Reason EvictedBar(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   if (!gang.past.evicted() || gang.members.empty()) return {};
   const queues::Queue& queue = book.tree().at(book.WrittenOf(QueueOf(gang)));
@@ -216,12 +218,12 @@ Reason EvictedBar(const EngineState& state, const Gang& gang) {
       "queue " + queue.name + " says onEvicted: fail; submit it anew, as another PodGroup");
 }
 
-Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) {
+Reason OverQueue(const StandingState& state, const Gang& gang, const Usage& asks) {
   const QueueBook& book = state.queue_book;
   return OverQueue(book, gang, book.tree().Dense(asks));
 }
 
-Reason OverOwnGuarantee(const EngineState& state, const Gang& gang) {
+Reason OverOwnGuarantee(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   if (!gang.non_preemptible) return {};
   const queues::Vector asks = book.tree().Dense(gang.queue->asks);
@@ -229,13 +231,13 @@ Reason OverOwnGuarantee(const EngineState& state, const Gang& gang) {
   return excess ? BecauseOf(book.ledger(), *excess, book.IndexOf(QueueOf(gang)), asks) : Reason{};
 }
 
-bool OverQueueAlone(const EngineState& state, const Gang& gang) {
+bool OverQueueAlone(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const queues::Vector asks = book.tree().Dense(gang.queue->asks);
   return ExcessOf(book.idle(), book.IndexOf(QueueOf(gang)), asks, gang.non_preemptible).has_value();
 }
 
-Reason OverGrownQueue(const EngineState& state, const Gang& gang,
+Reason OverGrownQueue(const StandingState& state, const Gang& gang,
                       const std::vector<ChargedAlso>& others) {
   const QueueBook& book = state.queue_book;
   const queues::Tree& tree = book.tree();
@@ -260,7 +262,7 @@ Reason OverGrownQueue(const EngineState& state, const Gang& gang,
   return excess ? BecauseOf(grown, *excess, leaf, asks) : Reason{};
 }
 
-ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
+ClosedNodes ClosedTo(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   ClosedNodes closed;
   const queues::Tree& tree = book.tree();
@@ -283,11 +285,33 @@ ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
   return closed;
 }
 
-Usage UsageOf(const EngineState& state, const std::vector<cluster::Placement>& places) {
+Usage UsageOf(const StandingState& state, const std::vector<cluster::Placement>& places) {
   Usage usage;
   for (const cluster::Placement& place : places)
     usage += cluster::UsageOf(place, *state.cluster.node(place.node));
   return usage;
+}
+
+const std::string& BookedFor(const StandingState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return book.tree().at(book.WrittenOf(QueueOf(gang))).name;
+}
+
+queues::BookingTerms TermsOfBookings(const StandingState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return book.tree().at(book.IndexOf(QueueOf(gang))).bookings;
+}
+
+bool IsNonPreemptible(const StandingState& state, const Gang& gang) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  const std::optional<bool> said = group == nullptr ? std::nullopt : group->preemptible;
+  return said == false || gang.terms.priority.value_or(0) >= kSystemPriority ||
+         std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+           const cluster::Pod& pod = *entry.second.pod;
+           if (pod.terminal()) return false;
+           return pod.daemon || pod.spec->priority >= kSystemPriority ||
+                  (!said && pod.preemptible == false);
+         });
 }
 
 }  // namespace muster::engine

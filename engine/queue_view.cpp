@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/queue_hold.hpp"
-#include "engine/shape_rules.hpp"
 #include "queues/entitlement.hpp"
 #include "queues/loans.hpp"
 
@@ -150,9 +149,42 @@ std::vector<QueueView> InOrder(const queues::Tree& tree, std::vector<QueueView> 
   return ordered;
 }
 
+void AddNodes(const ClaimState& state, const ShapeBook& shapes, size_t claim, ShapeView& view) {
+  for (const cluster::NodeIndex index : shapes.promised(claim)) {
+    const cluster::Node* node = state.cluster.node(index);
+    if (node == nullptr) continue;
+    view.nodes.push_back(node->name);
+    ++(shapes.KindOf(claim, index) == 2 ? view.lent : view.whole);
+    view.gpu_milli += static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value();
+  }
+}
+
+// By queue; as of the last Advance.
+std::map<std::string, std::vector<ShapeView>> ViewShapes(const ClaimState& state) {
+  std::map<std::string, std::vector<ShapeView>> views;
+  if (!state.shapes.any()) return views;
+  const ShapeBook& shapes = state.shapes;
+  const std::vector<ShapeBook::Claim>& claims = shapes.claims();
+  const queues::Tree& tree = state.queue_book.tree();
+  for (uint32_t i = 0; i < tree.size(); ++i) {
+    for (const queues::Shape& shape : tree.at(queues::QueueIndex{i}).shapes) {
+      ShapeView view{shape, {}, 0, 0, 0};
+      for (size_t claim = 0; claim < claims.size(); ++claim) {
+        const std::vector<queues::QueueIndex> path = tree.PathOf(claims[claim].queue);
+        const bool below = std::find(path.begin(), path.end(), queues::QueueIndex{i}) != path.end();
+        if (!below || claims[claim].shape.model != shape.model) continue;
+        AddNodes(state, shapes, claim, view);
+      }
+      std::sort(view.nodes.begin(), view.nodes.end());
+      views[tree.at(queues::QueueIndex{i}).name].push_back(std::move(view));
+    }
+  }
+  return views;
+}
+
 }  // namespace
 
-QueueFacts LookAtQueues(EngineState& state) {
+QueueFacts LookAtQueues(ClaimState& state) {
   QueueFacts facts;
   state.queue_book.Follow(state.cluster);
   facts.ledger = state.queue_book.ledger();

@@ -15,7 +15,7 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 struct Gang;
 
 // Amounts as queues::Resource has them; INT64_MAX: no limit.
@@ -106,7 +106,7 @@ struct QueueFacts {
   StandingOrders orders;                                 // of operators
   std::map<std::string, std::vector<ShapeView>> shapes;  // by queue
 };
-QueueFacts LookAtQueues(EngineState& state);
+QueueFacts LookAtQueues(ClaimState& state);
 
 // Each before those below it, in order of the policy; without the orphan where it has nothing.
 std::vector<QueueView> ViewQueues(const QueueFacts& facts);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
 #include "engine/queue_rules.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
-void Dequeue(EngineState& state, Gang& gang) {
+void Dequeue(StandingState& state, Gang& gang) {
   if (!gang.pending()) return;
   // With strict order others wait for it: when it goes, they have a turn.
   const bool blocks = &state.queue.FirstBeside(gang) == &gang || gang.queue->tried;
@@ -17,7 +17,7 @@ void Dequeue(EngineState& state, Gang& gang) {
   state.queue.Remove(gang);
 }
 
-void Enqueue(EngineState& state, Gang& gang) {
+void Enqueue(StandingState& state, Gang& gang) {
   queues::OrderKey order{PriorityOf(gang), gang.course.expired, true, INT64_MAX, gang.id};
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;

@@ -5,10 +5,10 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
-void Enqueue(EngineState& state, Gang& gang);
+void Enqueue(StandingState& state, Gang& gang);
 // Its reason then is the newest one of those that share its fate.
-void Dequeue(EngineState& state, Gang& gang);
+void Dequeue(StandingState& state, Gang& gang);
 
 }  // namespace muster::engine

@@ -7,9 +7,8 @@
 
 #include "engine/budgets.hpp"
 #include "engine/cause_words.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
-#include "engine/ordering.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -35,21 +34,21 @@ bool IsBelow(const QueueBook& book, const Gang& gang, queues::QueueIndex queue) 
   return std::find(path.begin(), path.end(), queue) != path.end();
 }
 
-int64_t GpusOf(const EngineState& state, const std::vector<LostPod>& pods) {
+int64_t GpusOf(const StandingState& state, const std::vector<LostPod>& pods) {
   int64_t milli = 0;
   for (const LostPod& pod : pods)
     milli += cluster::UsageOf(*pod.held, *state.cluster.node(pod.held->node)).gpu_milli;
   return milli;
 }
 
-bool MayGo(const EngineState& state, const Gang& gang) {
+bool MayGo(const StandingState& state, const Gang& gang) {
   return std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     return entry.second.holds() && state.preemptions.PreemptorOf(entry.first) != nullptr;
   });
 }
 
-void AddParts(const EngineState& state, const BudgetBook& book, const Gang& gang, int64_t priority,
-              Time now, std::vector<Part>& parts) {
+void AddParts(const StandingState& state, const BudgetBook& book, const Gang& gang,
+              int64_t priority, Time now, std::vector<Part>& parts) {
   if (!MayGo(state, gang)) return;
   std::vector<Lost> losses;
   AddLosses(state, gang, priority, false, losses);
@@ -71,7 +70,7 @@ void AddParts(const EngineState& state, const BudgetBook& book, const Gang& gang
   }
 }
 
-std::vector<Part> PartsOf(const EngineState& state, const BudgetBook& book,
+std::vector<Part> PartsOf(const StandingState& state, const BudgetBook& book,
                           queues::QueueIndex queue, Time now) {
   std::vector<Part> parts;
   for (const auto& [priority, gangs] : state.holdings.all()) {
@@ -101,7 +100,7 @@ void PutBack(std::vector<Part>& taken, int64_t& held, int64_t wanted) {
 }
 
 // Whose minRuntime an operator's order does not wait for; empty: it is over.
-std::string MinRuntimeOf(const EngineState& state, const Gang& gang, Time now) {
+std::string MinRuntimeOf(const StandingState& state, const Gang& gang, Time now) {
   const QueueBook& book = state.queue_book;
   const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
   const cluster::Duration least(
@@ -111,7 +110,7 @@ std::string MinRuntimeOf(const EngineState& state, const Gang& gang, Time now) {
   return "the minRuntime of queue " + queue.name + " is not over";
 }
 
-void EndVictims(EngineState& state, const GangId& id) {
+void EndVictims(StandingState& state, const GangId& id) {
   for (const PodUid& uid : state.preemptions.End(id)) {
     if (Gang* gang = state.members.Find(uid).gang) state.work.Touch(*gang);
   }
@@ -119,14 +118,14 @@ void EndVictims(EngineState& state, const GangId& id) {
   state.queue.AnythingMayFit();  // who was spared may be another gang's victim
 }
 
-void TellOfThoseLeft(EngineState& state, const Reclaim& reclaim, int64_t left) {
+void TellOfThoseLeft(StandingState& state, const Reclaim& reclaim, int64_t left) {
   TellOfQueue(state, reclaim.order.queue, true, "QueueReclaimLate",
               std::to_string(left) + (left == 1 ? " pod is" : " pods are") +
                   " still there, and not asked to go any more: " + WhoseReclaim(reclaim));
 }
 
 // Nobody was evicted: one that will not be is protected now, and others may do.
-void ChooseAgain(EngineState& state, const GangId& id, const std::string& obstacle, Time now) {
+void ChooseAgain(StandingState& state, const GangId& id, const std::string& obstacle, Time now) {
   Reclaim reclaim = *state.orders.Find(id);
   EndVictims(state, id);
   const ReclaimGpus& order = reclaim.order;
@@ -158,7 +157,7 @@ std::string WhoseReclaim(const Reclaim& reclaim) {
          (reclaim.order.gpus == 1 ? " GPU" : " GPUs") + " from queue " + reclaim.order.queue;
 }
 
-ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
+ReclaimChoice ChooseReclaim(const StandingState& state, queues::QueueIndex queue, int64_t gpu_milli,
                             Time now) {
   ReclaimChoice choice;
   const BudgetBook book(state);
@@ -199,7 +198,7 @@ ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, 
   return choice;
 }
 
-void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice, Time now) {
+void BeginReclaim(StandingState& state, Reclaim reclaim, const ReclaimChoice& choice, Time now) {
   Victims victims;
   victims.pods.insert(choice.pods.begin(), choice.pods.end());
   for (const OrderEffect::Evicted& gang : choice.gangs)
@@ -210,7 +209,7 @@ void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choi
   for (const PodUid& uid : choice.pods) state.work.Touch(*state.members.Find(uid).gang);
 }
 
-void FollowReclaims(EngineState& state, Time now) {
+void FollowReclaims(StandingState& state, Time now) {
   std::vector<GangId> ids;
   for (const auto& [id, reclaim] : state.orders.reclaims()) ids.push_back(id);
   for (const GangId& id : ids) {
@@ -233,10 +232,22 @@ void FollowReclaims(EngineState& state, Time now) {
   }
 }
 
-Reason WhyEvicted(const EngineState& state, const GangId& preemptor) {
+Reason WhyEvicted(const StandingState& state, const GangId& preemptor) {
   const Reclaim* reclaim = state.orders.Find(preemptor);
   if (reclaim == nullptr) return Because(ReasonCode::kPreempted, 0, 0, preemptor.key.ToString());
   return Because(ReasonCode::kReclaimed, 0, 0, WhoseReclaim(*reclaim));
+}
+
+void TellOfQueue(StandingState& state, const std::string& queue, bool warning, std::string reason,
+                 std::string message) {
+  EmitEvent event{.key = {"", queue},
+                  .uid = "queue " + queue,
+                  .on_pod = false,
+                  .warning = warning,
+                  .reason = std::move(reason),
+                  .message = std::move(message)};
+  event.on_orders = true;
+  state.writes.Ask(std::move(event));
 }
 
 }  // namespace muster::engine

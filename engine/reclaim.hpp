@@ -12,7 +12,7 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 struct ReclaimChoice {
   std::vector<cluster::PodUid> pods;
@@ -27,20 +27,24 @@ struct ReclaimChoice {
 // gangs of the system (R14), or what leaves anyway. What PodDisruptionBudgets protect, given what
 // is taken before it, stays too: `kept` reports it. A minRuntime protects nobody: `despite` reports
 // it. Too few: `gpu_milli` says so.
-ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
+ReclaimChoice ChooseReclaim(const StandingState& state, queues::QueueIndex queue, int64_t gpu_milli,
                             cluster::Time now);
 
 // `choice`: enough. They are asked to go together.
-void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice,
+void BeginReclaim(StandingState& state, Reclaim reclaim, const ReclaimChoice& choice,
                   cluster::Time now);
 // Reclaims that are over end; where nobody was evicted because one may not go, others are chosen.
-void FollowReclaims(EngineState& state, cluster::Time now);
+void FollowReclaims(StandingState& state, cluster::Time now);
 
 // "; gang team/db: kept by …", of the first few; empty: there is none.
 std::string KeptWords(const std::vector<OrderEffect::Kept>& kept);
 // "ann reclaimed 2 GPUs from queue research"
 std::string WhoseReclaim(const Reclaim& reclaim);
 // Why the pod goes whose preemptor that is: a gang, or an order.
-Reason WhyEvicted(const EngineState& state, const GangId& preemptor);
+Reason WhyEvicted(const StandingState& state, const GangId& preemptor);
+
+// An Event on what keeps the orders.
+void TellOfQueue(StandingState& state, const std::string& queue, bool warning, std::string reason,
+                 std::string message);
 
 }  // namespace muster::engine

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/start_turns.hpp"
+#include "engine/comes_in_turn.hpp"
 
 namespace muster::engine {
 

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "engine/defect.hpp"
-#include "engine/engine_state.hpp"
+#include "engine/inherited.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 #include "engine/settle_members.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -26,57 +27,6 @@ using cluster::PodPhase;
 using cluster::Time;
 
 namespace {
-
-// Members that were bound, have Failed or are leaving, and were not replaced: no member was created
-// after they were bound that was bound itself. (It may have Failed in its turn.)
-Headcount VisiblyLost(const Gang& gang) {
-  std::vector<const Pod*> gone;
-  std::multiset<std::pair<std::string, Time>>
-      later;  // roles and creation times of members that are or were bound
-  for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *member.pod;
-    if (CountsAsBound(member)) later.emplace(pod.role, pod.created);
-    if (member.from_earlier_run) continue;
-    const bool went = pod.phase == PodPhase::kFailed || (pod.deleting && !pod.terminal());
-    if (!went || !pod.bound()) continue;
-    gone.push_back(&pod);
-    later.emplace(pod.role, pod.created);
-  }
-  std::sort(gone.begin(), gone.end(), [](const Pod* a, const Pod* b) {
-    return std::tie(b->bound_at, a->uid) < std::tie(a->bound_at, b->uid);
-  });
-  Headcount heads;
-  for (const Pod* pod : gone) {
-    const auto place = later.lower_bound({pod->role, pod->bound_at});
-    if (place != later.end() && place->first == pod->role) {
-      later.erase(place);
-      continue;
-    }
-    ++heads.members;
-    ++heads.roles[pod->role];
-  }
-  return heads;
-}
-
-// The record does not name its owner among those that ran last.
-bool OfAnotherOwner(const Pod& pod, const cluster::GangRecord& record) {
-  if (pod.owner_uid.empty() || !record.has_run || record.owners.empty()) return false;
-  return !record.owners.contains(cluster::kAnyOwner) &&
-         !record.owners.contains(cluster::OwnerTag(pod.owner_uid));
-}
-
-// Members that wait and were made since the gang runs: each takes the place of one that was lost.
-Headcount Replacing(const Gang& gang, const cluster::GangRecord& record) {
-  Headcount heads;
-  for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *member.pod;
-    if (pod.bound() || pod.ending() || OfAnotherOwner(pod, record)) continue;
-    if (!record.started || pod.created < *record.started) continue;
-    ++heads.members;
-    ++heads.roles[pod.role];
-  }
-  return heads;
-}
 
 // Of a gang without an object. Pods that wait may carry what was before those that run were bound.
 cluster::GangRecord CarriedRecord(const Gang& gang) {
@@ -107,7 +57,7 @@ cluster::GangRecord Believed(cluster::GangRecord record, const Gang& gang, const
 }
 
 // What the API objects tell of its past, once. False: there is nothing that tells.
-bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
+bool AdoptRecord(StandingState& state, Gang& gang, Time now) {
   const PodGroup* group = state.members.GroupOf(gang);
   if (group == nullptr) return false;
   const cluster::GangRecord told = group->declared ? CarriedRecord(gang) : group->record;
@@ -125,7 +75,7 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
 }
 
 // What the gang asks for, as far as anybody can say.
-Headcount Declared(const EngineState& state, const Gang& gang) {
+Headcount Declared(const StandingState& state, const Gang& gang) {
   const PodGroup* group = state.members.GroupOf(gang);
   const bool runs = gang.past.running_since().has_value();
   const bool unsaid =
@@ -149,7 +99,7 @@ bool SetFromEarlierRun(Gang& gang, const std::set<std::string>& waiting) {
 }
 
 // Its owner says that it is a gang, and one of its members was bound by itself.
-bool RunsOneByOne(const EngineState& state, const Gang& gang) {
+bool RunsOneByOne(const StandingState& state, const Gang& gang) {
   const PodGroup* group = state.members.GroupOf(gang);
   if (group == nullptr || !group->by_owner) return false;
   return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
@@ -169,14 +119,6 @@ Headcount BoundBefore(const Gang& gang) {
 
 }  // namespace
 
-Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
-  // The replacement of a Failed member that still exists must not count twice.
-  const Headcount gone = Higher(VisiblyLost(gang), Replacing(gang, record));
-  Past past;
-  past.Adopt(record, CountMembers(gang, true, CountsAsBound), gone);
-  return past;
-}
-
 Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& declared) {
   const bool in_part = group != nullptr && group->starts_with > 0 && !gang.past.running_since();
   // Those that have ended are none of the first.
@@ -188,7 +130,7 @@ Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& de
   return Minus(wanted, {std::max<int64_t>(0, group->ended - seen), {}});
 }
 
-void Remember(EngineState& state, Gang& gang, Time now) {
+void Remember(StandingState& state, Gang& gang, Time now) {
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
   const Tally& tally = gang.tally;
   const std::optional<Time> since = gang.past.running_since();

@@ -7,9 +7,6 @@
 
 namespace muster::engine {
 
-// By that record, and by the members that are there.
-Past Inherited(const Gang& gang, const cluster::GangRecord& record);
-
 // What is wanted of a gang that declares this (Past::Wanted), less those of which its owner alone
 // knows that they have ended well. `group`: may be null. The tally must be of now.
 cluster::Headcount WantedNow(const Gang& gang, const cluster::PodGroup* group,

@@ -7,11 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/engine_state.hpp"
-#include "engine/evidence.hpp"
 #include "engine/minimum.hpp"
+#include "engine/nodes_refused.hpp"
 #include "engine/partial.hpp"
 #include "engine/rank.hpp"
+#include "engine/standing_state.hpp"
 #include "policy/domains/fabric_wish.hpp"
 
 namespace muster::engine {
@@ -45,13 +45,13 @@ void SortUnique(std::vector<T>& values) {
 }
 
 // Where it is or will be; invalid: nowhere.
-NodeIndex NodeOf(const EngineState& state, const Member& member) {
+NodeIndex NodeOf(const StandingState& state, const Member& member) {
   if (member.holds()) return state.cluster.IndexOf(member.pod->node_name);
   return member.planned() ? member.plan->placement->node : NodeIndex();
 }
 
 // Without those that leave: others come in their place.
-std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang& gang,
+std::vector<policy::PlacedMember> PlacedOf(const StandingState& state, const Gang& gang,
                                            const policy::GangTerms& terms,
                                            const std::vector<Member*>& but) {
   std::vector<policy::PlacedMember> placed;
@@ -74,7 +74,7 @@ std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang&
 
 // Where members of the gangs of its spread group are and will be, gang by gang. Those that leave
 // make way for those that come in their place.
-std::vector<std::vector<NodeIndex>> OthersOf(const EngineState& state, const Gang& gang) {
+std::vector<std::vector<NodeIndex>> OthersOf(const StandingState& state, const Gang& gang) {
   std::vector<std::vector<NodeIndex>> others;
   for (const auto& [id, other] : state.members.SpreadGroupOf(gang)) {
     if (other == &gang) continue;
@@ -112,7 +112,7 @@ std::string KeyOfVolumes(const cluster::VolumeDemand& volumes) {
 
 // What RequestKey's roles do not say of pods that rules among pods are about: who they are to
 // others.
-std::string KeyOfFaces(const EngineState& state, const policy::GangRequest& request) {
+std::string KeyOfFaces(const StandingState& state, const policy::GangRequest& request) {
   const auto concerned = [&](const policy::Demand& demand) {
     return state.cluster.RulesConcern(*state.cluster.FindPod(demand.pod));
   };
@@ -133,7 +133,7 @@ std::string KeyOfFaces(const EngineState& state, const policy::GangRequest& requ
 }
 
 // What RequestKey's roles and nodes do not say: in which subgroup they are.
-std::string KeyOfSubgroups(const EngineState& state, const policy::GangRequest& request) {
+std::string KeyOfSubgroups(const StandingState& state, const policy::GangRequest& request) {
   std::map<std::pair<size_t, uint64_t>, int64_t> pods;  // by subgroup and spec
   for (const policy::Demand& demand : request.required)
     ++pods[{demand.subgroup, state.specs.IdOf(*demand.spec)}];
@@ -151,14 +151,14 @@ std::string KeyOfSubgroups(const EngineState& state, const policy::GangRequest& 
 }
 
 // Lost members have yet to be made, and not only when others of them are placed.
-bool AwaitsMore(const EngineState& state, const Gang& gang) {
+bool AwaitsMore(const StandingState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   return ComesBackOneByOne(gang, group) && !AllThere(state, gang) && !ComesInParts(gang, group);
 }
 
 }  // namespace
 
-policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms,
+policy::Demand DemandOf(const StandingState& state, const policy::GangTerms& terms,
                         const Member& member, Time now) {
   const Pod& pod = *member.pod;
   policy::Demand demand;
@@ -181,7 +181,7 @@ policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms
   return demand;
 }
 
-policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
+policy::GangTerms TermsOf(const StandingState& state, const Gang& gang,
                           const std::vector<Member*>& moving) {
   policy::GangTerms terms;
   terms.queue = QueueOf(gang);
@@ -209,7 +209,7 @@ size_t WhollyLost(const policy::GangTerms& terms, size_t subgroup) {
   return outermost;
 }
 
-bool AllThere(const EngineState& state, const Gang& gang) {
+bool AllThere(const StandingState& state, const Gang& gang) {
   return Need(gang, Counting::kReady) == 0 &&
          std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
            const Member& member = entry.second;
@@ -217,12 +217,12 @@ bool AllThere(const EngineState& state, const Gang& gang) {
          });
 }
 
-bool Replaces(const EngineState& state, const Gang& gang) {
+bool Replaces(const StandingState& state, const Gang& gang) {
   return gang.tally.bound_of_muster > 0 && gang.past.has_run() &&
          !AwaitsRest(gang, state.members.GroupOf(gang));
 }
 
-const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang) {
+const cluster::TopologyTerms& TopologyOf(const StandingState& state, const Gang& gang) {
   return policy::TermsOf(state.members.GroupOf(gang), Speaker(gang));
 }
 
@@ -241,7 +241,7 @@ std::vector<const Member*> OpenMembers(const Gang& gang) {
 
 // The required pods: of each role as many as its minimum still lacks, then any up to min_member;
 // oldest first, then by Job and name. All others are elastic.
-policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time now) {
+policy::GangRequest RequestOf(const StandingState& state, const Gang& gang, Time now) {
   policy::GangRequest request;
   request.terms = TermsOf(state, gang, {});
   std::vector<const Member*> open = OpenMembers(gang);
@@ -291,7 +291,7 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   return request;
 }
 
-policy::GangRequest AsIfWithoutNodes(const EngineState& state, const Gang& gang) {
+policy::GangRequest AsIfWithoutNodes(const StandingState& state, const Gang& gang) {
   std::vector<const Member*> there;
   for (const auto& [uid, member] : gang.members) {
     if (!member.leaving() && NodeOf(state, member).valid()) there.push_back(&member);
@@ -316,7 +316,7 @@ policy::GangRequest AsIfWithoutNodes(const EngineState& state, const Gang& gang)
 }
 
 // Nodes that are withheld from all gangs make none of them another case.
-bool Plain(const EngineState& state, const policy::GangRequest& request) {
+bool Plain(const StandingState& state, const policy::GangRequest& request) {
   const auto& withheld = state.unfenced.nodes();
   const auto known = std::count_if(withheld.begin(), withheld.end(), [&](const auto& entry) {
     return state.cluster.IndexOf(entry.first).valid();
@@ -324,6 +324,17 @@ bool Plain(const EngineState& state, const policy::GangRequest& request) {
   return std::all_of(
       request.required.begin(), request.required.end(),
       [&](const policy::Demand& demand) { return std::ssize(demand.excluded) == known; });
+}
+
+std::vector<const Member*> NeededForStart(const Gang& gang) {
+  // The members that RequestOf takes as required.
+  const std::vector<const Member*> open = OpenMembers(gang);
+  const cluster::Headcount there =
+      CountMembers(gang, !gang.minimum.roles.empty(),
+                   [](const Member& member) { return IsThere(member, Counting::kPlanned); });
+  std::vector<const Member*> needed;
+  for (const size_t i : Needed(gang.minimum, there, open)) needed.push_back(open[i]);
+  return needed;
 }
 
 }  // namespace muster::engine

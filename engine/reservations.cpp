@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/comes_in_turn.hpp"
 #include "engine/course.hpp"
 #include "engine/defect.hpp"
-#include "engine/start_turns.hpp"
 
 namespace muster::engine {
 

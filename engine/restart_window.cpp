@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/booking_rules.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/queue_rules.hpp"
+#include "engine/show.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -17,7 +17,7 @@ using cluster::Time;
 namespace {
 
 // Of a queue of the policy; null: it is gone, or keeps nothing.
-const queues::PreemptionSpec* TermsOf(const EngineState& state, const std::string& queue) {
+const queues::PreemptionSpec* TermsOf(const StandingState& state, const std::string& queue) {
   const queues::Tree& tree = state.queue_book.tree();
   const auto index = tree.Find(queue);
   const queues::PreemptionSpec* terms = index ? &tree.at(*index).preemption : nullptr;
@@ -33,12 +33,12 @@ bool Early(const queues::PreemptionSpec& terms, Time since, Time now) {
 }
 
 // It preempted others, it runs, and was not evicted since it started.
-bool HasPaidRun(const EngineState& state, const Gang& gang) {
+bool HasPaidRun(const StandingState& state, const Gang& gang) {
   return !gang.id.solo && state.preemptions.Paid(gang.id) && gang.past.running_since() &&
          !state.preemptions.EvictedSince(AcrossAttempts(gang), *gang.past.running_since());
 }
 
-bool HasItsNodes(const EngineState& state, const KeptRoom& room) {
+bool HasItsNodes(const StandingState& state, const KeptRoom& room) {
   for (size_t i = 0; i < room.placements.size(); ++i) {
     const cluster::Node* node = state.cluster.node(room.placements[i].node);
     if (node == nullptr || node->uid != room.hosts[i]) return false;
@@ -47,14 +47,14 @@ bool HasItsNodes(const EngineState& state, const KeptRoom& room) {
 }
 
 // The gangs that it is kept for; those of one owner are in one namespace.
-std::vector<const Gang*> AttemptsAt(const EngineState& state, const KeptRoom& room) {
+std::vector<const Gang*> AttemptsAt(const StandingState& state, const KeptRoom& room) {
   if (const Gang* gang = state.members.Find(room.gang)) return {gang};
   if (room.gang == room.lost_by) return {};
   return state.members.AttemptsOf(room.gang);
 }
 
 // Why the room is not kept any more; nothing: it is.
-std::optional<WindowEnd> WhyOver(const EngineState& state, const KeptRoom& room, Time now) {
+std::optional<WindowEnd> WhyOver(const StandingState& state, const KeptRoom& room, Time now) {
   const queues::PreemptionSpec* terms = TermsOf(state, room.queue);
   if (terms == nullptr) return WindowEnd::kPolicy;
   if (!HasItsNodes(state, room)) return WindowEnd::kNodeGone;
@@ -69,7 +69,7 @@ std::optional<WindowEnd> WhyOver(const EngineState& state, const KeptRoom& room,
 }
 
 // What the pod holds, if it is to be kept for a gang that runs, or ran, since then.
-std::optional<KeptRoom> RoomOf(const EngineState& state, const Gang& gang, const PodUid& pod,
+std::optional<KeptRoom> RoomOf(const StandingState& state, const Gang& gang, const PodUid& pod,
                                Time since) {
   const cluster::Allocation* held = state.cluster.AllocationOf(pod);
   if (held == nullptr || held->holding != cluster::Holding::kBound ||
@@ -91,21 +91,21 @@ std::optional<KeptRoom> RoomOf(const EngineState& state, const Gang& gang, const
 
 }  // namespace
 
-std::optional<KeptRoom> RoomAtStake(const EngineState& state, const PodUid& pod) {
+std::optional<KeptRoom> RoomAtStake(const StandingState& state, const PodUid& pod) {
   if (!state.preemptions.any_paid()) return std::nullopt;
   const Gang* gang = state.members.GangOf(pod);
   if (gang == nullptr || !HasPaidRun(state, *gang)) return std::nullopt;
   return RoomOf(state, *gang, pod, *gang->past.running_since());
 }
 
-bool KeepsIfLost(const EngineState& state, const Gang& gang, Time now) {
+bool KeepsIfLost(const StandingState& state, const Gang& gang, Time now) {
   if (KeptRoomOf(state, gang) != nullptr) return true;
   if (!HasPaidRun(state, gang)) return false;
   const queues::PreemptionSpec* terms = TermsOf(state, BookedFor(state, gang));
   return terms != nullptr && Early(*terms, *gang.past.running_since(), now);
 }
 
-void KeepRoom(EngineState& state, const KeptRoom& room) {
+void KeepRoom(StandingState& state, const KeptRoom& room) {
   const PodUid& uid = room.placements.front().pod;
   const cluster::Pod* pod = state.cluster.FindPod(uid);
   const bool ended = pod != nullptr && pod->phase == cluster::PodPhase::kSucceeded;
@@ -113,7 +113,7 @@ void KeepRoom(EngineState& state, const KeptRoom& room) {
   state.kept_rooms.Lose(room);
 }
 
-void FollowKeptRooms(EngineState& state, Time now) {
+void FollowKeptRooms(StandingState& state, Time now) {
   if (state.kept_rooms.none()) return;
   state.kept_rooms.Count(now);
   for (const auto& [id, room] : std::map(state.kept_rooms.all())) {
@@ -125,11 +125,11 @@ void FollowKeptRooms(EngineState& state, Time now) {
   }
 }
 
-const KeptRoom* KeptRoomOf(const EngineState& state, const Gang& gang) {
+const KeptRoom* KeptRoomOf(const StandingState& state, const Gang& gang) {
   return state.kept_rooms.none() ? nullptr : state.kept_rooms.Of(AcrossAttempts(gang));
 }
 
-void AwaitNextAttempt(EngineState& state, const Gang& gang, Time now) {
+void AwaitNextAttempt(StandingState& state, const Gang& gang, Time now) {
   const KeptRoom* room = KeptRoomOf(state, gang);
   const queues::PreemptionSpec* terms = room == nullptr ? nullptr : TermsOf(state, room->queue);
   if (terms == nullptr) return;
@@ -137,7 +137,7 @@ void AwaitNextAttempt(EngineState& state, const Gang& gang, Time now) {
   state.kept_rooms.Shorten(room->gang, now + std::min(window, kNextAttemptIn));
 }
 
-std::string OpenWindow(EngineState& state, const Gang& gang, Time since) {
+std::string OpenWindow(StandingState& state, const Gang& gang, Time since) {
   for (const auto& [uid, member] : gang.members) {
     if (gang.id.solo) break;
     if (const auto room = RoomOf(state, gang, uid, since)) state.kept_rooms.Lose(*room);
@@ -151,7 +151,7 @@ std::string OpenWindow(EngineState& state, const Gang& gang, Time since) {
          std::to_string(terms->restart_window / 1000) + " s";
 }
 
-void EndKeptRoom(EngineState& state, const GangId& id, WindowEnd how) {
+void EndKeptRoom(StandingState& state, const GangId& id, WindowEnd how) {
   const KeptRoom* room = state.kept_rooms.Of(id);
   if (room == nullptr) return;
   const std::string nodes = NodesOf(state, *room);
@@ -169,7 +169,7 @@ void EndKeptRoom(EngineState& state, const GangId& id, WindowEnd how) {
   }
 }
 
-int32_t PriorityAt(const EngineState& state, const KeptRoom& room) {
+int32_t PriorityAt(const StandingState& state, const KeptRoom& room) {
   for (const Gang* gang : AttemptsAt(state, room)) {
     const int32_t now = PriorityOf(*gang);
     if (now != INT32_MAX) return now;
@@ -183,8 +183,8 @@ std::string Describe(const KeptRoom& room) {
   return who + " and may start there again until " + ShowTime(*room.until);
 }
 
-std::string NodesOf(const EngineState& state, const KeptRoom& room) {
-  return NamesOf(state, room.nodes);
+std::string NodesOf(const StandingState& state, const KeptRoom& room) {
+  return NamesOf(state.cluster, room.nodes);
 }
 
 }  // namespace muster::engine

@@ -20,33 +20,33 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // The room of a pod that would be kept if the pod went now; nothing: none. Whether its gang is
 // early is for FollowKeptRooms to say.
-std::optional<KeptRoom> RoomAtStake(const EngineState& state, const cluster::PodUid& pod);
+std::optional<KeptRoom> RoomAtStake(const StandingState& state, const cluster::PodUid& pod);
 // What the gang's members have is kept for it if they go now.
-bool KeepsIfLost(const EngineState& state, const Gang& gang, cluster::Time now);
+bool KeepsIfLost(const StandingState& state, const Gang& gang, cluster::Time now);
 // The pod is gone, or holds nothing any more.
-void KeepRoom(EngineState& state, const KeptRoom& room);
+void KeepRoom(StandingState& state, const KeptRoom& room);
 
-void FollowKeptRooms(EngineState& state, cluster::Time now);
+void FollowKeptRooms(StandingState& state, cluster::Time now);
 // What is kept for the gang, or for another attempt of its owner; null: nothing is.
-const KeptRoom* KeptRoomOf(const EngineState& state, const Gang& gang);
+const KeptRoom* KeptRoomOf(const StandingState& state, const Gang& gang);
 // The last of it has gone, with all that said of it: another attempt comes soon, or none does.
-void AwaitNextAttempt(EngineState& state, const Gang& gang, cluster::Time now);
+void AwaitNextAttempt(StandingState& state, const Gang& gang, cluster::Time now);
 // The gang, which ran since then, died early: what members still have that leave is kept, too. For
 // people: "what it had on n0, n1 is kept for it for 300 s"; empty: nothing is.
-std::string OpenWindow(EngineState& state, const Gang& gang, cluster::Time since);
+std::string OpenWindow(StandingState& state, const Gang& gang, cluster::Time since);
 // Those that it kept off may fit now.
-void EndKeptRoom(EngineState& state, const GangId& gang, WindowEnd how);
+void EndKeptRoom(StandingState& state, const GangId& gang, WindowEnd how);
 
 // Of the gang that it is kept for, or what it was when it went.
-int32_t PriorityAt(const EngineState& state, const KeptRoom& room);
+int32_t PriorityAt(const StandingState& state, const KeptRoom& room);
 
 // "gang a/b, which lost it early and may start there again until 2027-01-15T08:00:00Z".
 std::string Describe(const KeptRoom& room);
 // The names of its nodes, in order, a few of them.
-std::string NodesOf(const EngineState& state, const KeptRoom& room);
+std::string NodesOf(const StandingState& state, const KeptRoom& room);
 
 }  // namespace muster::engine

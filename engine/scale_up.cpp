@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/asked_rooms.hpp"
-#include "engine/engine_state.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 #include "engine/provisioning.hpp"
@@ -56,7 +56,7 @@ bool WaitsForPlan(const Gang& gang) {
   return waits && gang.pending() && gang.queue->tried;
 }
 
-Lacks LacksOf(const EngineState& state, const Gang& gang) {
+Lacks LacksOf(const ClaimState& state, const Gang& gang) {
   const bool on = state.options.autoscaling.scale_up != ScaleUp::kNone;
   if (on && gang.reason.code == ReasonCode::kHold) return Lacks::kLeave;
   if (!on || !WaitsForPlan(gang)) return Lacks::kNothing;
@@ -81,7 +81,7 @@ bool Released(const Gang& gang) {
 // Pods without a gate of Muster's ask for nodes by themselves: a request beside them would bring
 // twice as many. cluster-autoscaler takes one request of its own classes at a time, but all
 // Unschedulable pods at once: a batch of single pods does not stand before gangs.
-bool ByRequest(const EngineState& state, const Gang& gang) {
+bool ByRequest(const ClaimState& state, const Gang& gang) {
   const Autoscaling& says = state.options.autoscaling;
   const bool alone =
       gang.id.solo && says.provisioning_class.ends_with(cluster::kAutoscalersClasses);
@@ -89,14 +89,14 @@ bool ByRequest(const EngineState& state, const Gang& gang) {
 }
 
 // Its nodes are ordered.
-bool Ordered(const EngineState& state, const GangId& gang) {
+bool Ordered(const ClaimState& state, const GangId& gang) {
   const NodeRequest* request = state.requests.Wanted(gang);
   return request != nullptr && request->state == cluster::RequestState::kProvisioned;
 }
 
 // The gang lacks no room, as far as was found out, and what it asked for may still be its: it has a
 // plan, or its turn comes.
-bool KeepsRequest(EngineState& state, const Gang& gang, Lacks lacks) {
+bool KeepsRequest(ClaimState& state, const Gang& gang, Lacks lacks) {
   if (state.options.autoscaling.scale_up != ScaleUp::kProvisioningRequest) return false;
   if (!state.requests.Any(gang.id) || lacks == Lacks::kLeave) return false;
   switch (gang.state) {
@@ -122,7 +122,7 @@ bool KeepsRequest(EngineState& state, const Gang& gang, Lacks lacks) {
 
 // Why its queues would not let it start beside the others for which nodes were asked for before, on
 // as many nodes as these take; kNone: they would.
-Reason OverQueueWithOthers(const EngineState& state, const Gang& gang) {
+Reason OverQueueWithOthers(const ClaimState& state, const Gang& gang) {
   const uint64_t own = state.scale_ups.NumberOf(gang.id);
   std::vector<ChargedAlso> others;
   for (const auto& [id, ask] : state.scale_ups.all()) {
@@ -133,32 +133,32 @@ Reason OverQueueWithOthers(const EngineState& state, const Gang& gang) {
 }
 
 // That it is asked for could be taken back.
-bool CanBeHeld(const EngineState& state, const Gang& gang) {
+bool CanBeHeld(const ClaimState& state, const Gang& gang) {
   return state.queue_book.tree().bounds() && !Released(gang) && !Ordered(state, gang.id);
 }
 
-std::string Reached(const EngineState& state, const Gang& gang, const Reason& over) {
+std::string Reached(const ClaimState& state, const Gang& gang, const Reason& over) {
   const bool others = state.scale_ups.all().size() > (state.scale_ups.Has(gang.id) ? 1 : 0);
   return Describe(over) + (others ? ", with the gangs for which nodes are asked for already" : "");
 }
 
 // Its ask counts no more beside what queues use.
-void EndAsk(EngineState& state, const GangId& gang) {
+void EndAsk(ClaimState& state, const GangId& gang) {
   for (const GangId& id : state.scale_ups.End(gang)) {
     if (Gang* held = state.members.Find(id)) state.work.Touch(*held);
   }
 }
 
-void StopAsking(EngineState& state, const GangId& gang) {
+void StopAsking(ClaimState& state, const GangId& gang) {
   WithdrawRequests(state, gang);
   EndAsk(state, gang);
 }
 
-Time CheckAt(const EngineState& state, const Gang& gang) {
+Time CheckAt(const ClaimState& state, const Gang& gang) {
   return state.scale_ups.CheckAt(gang.id, gang.queue->asks);
 }
 
-void FollowLack(EngineState& state, const Gang& gang, Lacks lacks, Time now) {
+void FollowLack(ClaimState& state, const Gang& gang, Lacks lacks, Time now) {
   if (lacks == Lacks::kRoom) return state.scale_ups.Lacks(gang.id, now);
   // Its turn to be tried again has not come yet: what is known still counts.
   const bool untried = lacks == Lacks::kNothing && gang.pending() && !gang.queue->tried;
@@ -167,7 +167,7 @@ void FollowLack(EngineState& state, const Gang& gang, Lacks lacks, Time now) {
 
 }  // namespace
 
-void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
+void FollowScaleUp(ClaimState& state, Gang& gang, Time now) {
   const Lacks lacks = LacksOf(state, gang);
   FollowLack(state, gang, lacks, now);
   if (lacks != Lacks::kRoom) {
@@ -199,12 +199,12 @@ void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
                        "Unschedulable, so that a cluster autoscaler adds nodes for them");
 }
 
-void EndScaleUp(EngineState& state, const GangId& gang) {
+void EndScaleUp(ClaimState& state, const GangId& gang) {
   StopAsking(state, gang);
   state.scale_ups.LacksNothing(gang);
 }
 
-Time ScaleUpDue(const EngineState& state, const Gang& gang) {
+Time ScaleUpDue(const ClaimState& state, const Gang& gang) {
   if (LacksOf(state, gang) != Lacks::kRoom) return Time::Never();
   if (state.scale_ups.Has(gang.id))
     return CanBeHeld(state, gang) ? CheckAt(state, gang) : Time::Never();
@@ -212,18 +212,7 @@ Time ScaleUpDue(const EngineState& state, const Gang& gang) {
   return since ? *since + state.options.autoscaling.after : Time(INT64_MIN);
 }
 
-std::vector<const Member*> NeededForStart(const Gang& gang) {
-  // The members that RequestOf takes as required.
-  const std::vector<const Member*> open = OpenMembers(gang);
-  const cluster::Headcount there =
-      CountMembers(gang, !gang.minimum.roles.empty(),
-                   [](const Member& member) { return IsThere(member, Counting::kPlanned); });
-  std::vector<const Member*> needed;
-  for (const size_t i : Needed(gang.minimum, there, open)) needed.push_back(open[i]);
-  return needed;
-}
-
-std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gang& gang) {
+std::set<cluster::PodUid> ReleasedForScaleUp(const ClaimState& state, const Gang& gang) {
   std::set<cluster::PodUid> released;
   if (!state.scale_ups.Has(gang.id) || ByRequest(state, gang) || !WaitsForPlan(gang))
     return released;
@@ -231,7 +220,7 @@ std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gan
   return released;
 }
 
-std::string UnseenText(const EngineState& state, const Gang& gang) {
+std::string UnseenText(const ClaimState& state, const Gang& gang) {
   const Lacks lacks = LacksOf(state, gang);
   if (lacks == Lacks::kKeptRoom)
     return "an autoscaler sees room that Muster keeps for others as free, and adds no nodes";
@@ -251,7 +240,7 @@ std::string UnseenText(const EngineState& state, const Gang& gang) {
          "enough for its pods";
 }
 
-std::string ScaleUpText(const EngineState& state, const Gang& gang) {
+std::string ScaleUpText(const ClaimState& state, const Gang& gang) {
   switch (LacksOf(state, gang)) {
     case Lacks::kNothing:
       return {};
@@ -279,7 +268,7 @@ std::string ScaleUpText(const EngineState& state, const Gang& gang) {
          std::to_string(state.options.autoscaling.after.value() / 1000) + " s";
 }
 
-bool KeepsNode(const EngineState& state, const Gang& gang, const Member& member) {
+bool KeepsNode(const ClaimState& state, const Gang& gang, const Member& member) {
   const Autoscaling& says = state.options.autoscaling;
   if (says.scale_up == ScaleUp::kNone || member.pod->says_disruption) return false;
   return says.keep_nodes == KeepNodes::kAll ||

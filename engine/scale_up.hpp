@@ -30,30 +30,27 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct ClaimState;
 
 // After the gang was judged, or tried in vain: asks, or ends that.
-void FollowScaleUp(EngineState& state, Gang& gang, cluster::Time now);
-void EndScaleUp(EngineState& state, const GangId& gang);
+void FollowScaleUp(ClaimState& state, Gang& gang, cluster::Time now);
+void EndScaleUp(ClaimState& state, const GangId& gang);
 
 // When it is to be looked at again without further facts; Never: not at all.
-cluster::Time ScaleUpDue(const EngineState& state, const Gang& gang);
-
-// The members that it needs to start and that are not planned, oldest first.
-std::vector<const Member*> NeededForStart(const Gang& gang);
+cluster::Time ScaleUpDue(const ClaimState& state, const Gang& gang);
 
 // Of a gang that is asked for by its pods: the members that it needs to start.
-std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gang& gang);
+std::set<cluster::PodUid> ReleasedForScaleUp(const ClaimState& state, const Gang& gang);
 
 // For people: "asked for: …", "not asked for: …". Empty: it does not wait for room, or scale-up is
 // off.
-std::string ScaleUpText(const EngineState& state, const Gang& gang);
+std::string ScaleUpText(const ClaimState& state, const Gang& gang);
 
 // The clause of it that says what keeps the gang waiting and autoscalers do not know of, so that
 // they may add nothing. Empty: there is no such thing.
-std::string UnseenText(const EngineState& state, const Gang& gang);
+std::string UnseenText(const ClaimState& state, const Gang& gang);
 
 // It is bound with the annotations by which autoscalers leave its node alone.
-bool KeepsNode(const EngineState& state, const Gang& gang, const Member& member);
+bool KeepsNode(const ClaimState& state, const Gang& gang, const Member& member);
 
 }  // namespace muster::engine

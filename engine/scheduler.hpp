@@ -77,12 +77,7 @@ class Scheduler {
   // planned again, at once, without that node for that pod.
   FilterAnswer Filter(const NodesQuestion& question, cluster::Time now);
   PrioritizeAnswer Prioritize(const NodesQuestion& question) const;
-  // Answers at once, or holds the call: then an AnswerBind with this ticket comes out of Advance
-  // later. `ticket` is chosen by the caller and unique among open calls.
-  struct BindReceipt {
-    bool held = false;
-    std::string error;  // when not held; empty: the pod is bound
-  };
+  using BindReceipt = engine::BindReceipt;
   BindReceipt Bind(const BindCall& call, uint64_t ticket, cluster::Time now);
 
   // Each gang, node or count as it was at some moment of the call, not all at the same one: the

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/judge.hpp"
 #include "engine/minimum.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 // Members that were released and never came to Bind while kube-scheduler was at work: it found
 // their node unfit without asking us.
-void ExcludeUnasked(EngineState& state, Gang& gang, Time now) {
+void ExcludeUnasked(ClaimState& state, Gang& gang, Time now) {
   if (!gang.plan->all_nominated || state.preemptions.VictimsOf(gang.id) != nullptr) return;
   if (state.last_call < gang.plan->made_at) return;
   for (auto& [uid, member] : gang.members) {
@@ -45,13 +45,13 @@ Refusals::Members Refused(const Gang& gang) {
   return refused;
 }
 
-void ExcludeWaiting(EngineState& state, const Gang& gang, Member& member, Time now) {
+void ExcludeWaiting(ClaimState& state, const Gang& gang, Member& member, Time now) {
   if (member.planned() && state.hami_turns.WaitOf(gang, member, now))
     state.reservations.Exclude(member, member.plan->node, now + state.options.backoff_max);
 }
 
 // Of a reservation before which none has run out.
-Duration FirstTimeout(const EngineState& state, const Gang& gang) {
+Duration FirstTimeout(const ClaimState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   const bool own = group != nullptr && group->schedule_timeout > Duration(0);
   return own ? std::min(group->schedule_timeout, state.options.max_reservation_timeout)
@@ -60,30 +60,30 @@ Duration FirstTimeout(const EngineState& state, const Gang& gang) {
 
 }  // namespace
 
-void ExcludeHanging(EngineState& state, Gang& gang, Time now) {
+void ExcludeHanging(ClaimState& state, Gang& gang, Time now) {
   for (auto& [uid, member] : gang.members) ExcludeWaiting(state, gang, member, now);
 }
 
-void GiveBack(EngineState& state, Gang& gang, const std::string& why) {
+void GiveBack(ClaimState& state, Gang& gang, const std::string& why) {
   SpareVictims(state, gang);
   state.reservations.GiveBack(gang, why);
   PendingQueue::ForgetTry(gang);
 }
 
-void Drop(EngineState& state, Gang& gang, const std::string& why, Time now) {
+void Drop(ClaimState& state, Gang& gang, const std::string& why, Time now) {
   const bool wasted = gang.tally.planned > 0 && gang.plan->made_at + kPlanLasts > now;
   GiveBack(state, gang, why);
   if (wasted) gang.course.BreakPlan(gang.tally.bound_of_muster > 0, state.options, now);
 }
 
-void Fail(EngineState& state, Gang& gang, const Reason& setback, Time now) {
+void Fail(ClaimState& state, Gang& gang, const Reason& setback, Time now) {
   ExcludeUnasked(state, gang, now);
   ExcludeHanging(state, gang, now);
   GiveBack(state, gang, "muster: " + Describe(setback));
   gang.course.Fail(setback, state.options, now);
 }
 
-void Expire(EngineState& state, Gang& gang, const Reason& setback, Time now) {
+void Expire(ClaimState& state, Gang& gang, const Reason& setback, Time now) {
   ExcludeUnasked(state, gang, now);
   ExcludeHanging(state, gang, now);
   const Refusals::Members unasked = Unasked(gang);
@@ -93,13 +93,13 @@ void Expire(EngineState& state, Gang& gang, const Reason& setback, Time now) {
   state.refusals.Await(gang.id, unasked, *gang.course.backoff_until, now);
 }
 
-void Refuse(EngineState& state, Gang& gang, const Reason& setback, Time now) {
+void Refuse(ClaimState& state, Gang& gang, const Reason& setback, Time now) {
   state.refusals.Refuse(gang.id, Refused(gang), setback.detail, now);
   GiveBack(state, gang, "muster: " + Describe(setback));
   gang.course.Refuse(setback);
 }
 
-void ExpireMembers(EngineState& state, Gang& gang, Time now) {
+void ExpireMembers(ClaimState& state, Gang& gang, Time now) {
   const Duration timeout = ReservationTimeout(state, gang);
   Reason reason = Because(ReasonCode::kReservationExpired);
   for (auto& [uid, member] : gang.members) {
@@ -140,7 +140,7 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
   PendingQueue::ForgetTry(gang);
 }
 
-Duration ReservationTimeout(const EngineState& state, const Gang& gang) {
+Duration ReservationTimeout(const ClaimState& state, const Gang& gang) {
   const Duration timeout = FirstTimeout(state, gang);
   return gang.course.expired ? HeldAfter(timeout, gang.course.attempts) : timeout;
 }

@@ -19,6 +19,7 @@
 #include "engine/provisioning.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/queueing.hpp"
+#include "engine/read_terms.hpp"
 #include "engine/reclaim.hpp"
 #include "engine/remember.hpp"
 #include "engine/request.hpp"
@@ -28,6 +29,7 @@
 #include "engine/settle_members.hpp"
 #include "engine/succession.hpp"
 #include "engine/unknown_gang.hpp"
+#include "engine/victim_changes.hpp"
 #include "engine/volumes.hpp"
 
 namespace muster::engine {

@@ -10,9 +10,6 @@ namespace muster::engine {
 
 struct EngineState;
 
-// CostOf what is looked at under one lock.
-inline constexpr int64_t kSlice = 256;
-
 // Some of what is to be looked at; true when nothing is left.
 //   1. Nodes that are left out or come back.  2. What a fact called for in many gangs.  3. Timers.
 //   4. Gangs that were touched: judged, their actions asked for, their state published.
@@ -23,10 +20,5 @@ bool Settle(EngineState& state, cluster::Time now);
 // Gangs that were touched are left to Settle. Called before Settle, so that a state that ends just
 // now is published, too.
 void TellDue(EngineState& state, cluster::Time now);
-
-inline void SetState(Gang& gang, GangState state, Reason reason) {
-  gang.state = state;
-  gang.reason = std::move(reason);
-}
 
 }  // namespace muster::engine

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine_state.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -15,7 +15,7 @@ using cluster::Pod;
 
 namespace {
 
-void CountLeaving(const EngineState& state, const Member& member, Tally& tally) {
+void CountLeaving(const StandingState& state, const Member& member, Tally& tally) {
   const Pod& pod = *member.pod;
   if (!pod.bound()) return;
   tally.leaving += member.ours ? 1 : 0;
@@ -61,7 +61,7 @@ std::vector<std::pair<std::string, RoleTally>> ByName(const RoleTallies& tallies
 
 }  // namespace
 
-void SettleMembers(EngineState& state, Gang& gang) {
+void SettleMembers(StandingState& state, Gang& gang) {
   Tally tally;
   RoleTallies roles;
   for (auto& [uid, member] : gang.members) {

@@ -5,12 +5,12 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // Tallies the members, forgets plans that were carried out or whose pod can no longer use them, and
 // notes the owners of the pods.
-void SettleMembers(EngineState& state, Gang& gang);
+void SettleMembers(StandingState& state, Gang& gang);
 // Takes up what the gang has been, and says what it wants now: Gang::minimum. See past.hpp.
-void Remember(EngineState& state, Gang& gang, cluster::Time now);
+void Remember(StandingState& state, Gang& gang, cluster::Time now);
 
 }  // namespace muster::engine

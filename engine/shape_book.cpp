@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/losses.hpp"
 #include "engine/membership.hpp"
 
 namespace muster::engine {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/engine_state.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -17,7 +17,7 @@ bool AsksForGpus(const Gang& gang) {
                      [](const auto& entry) { return !entry.second.pod->spec->gpus.none(); });
 }
 
-std::vector<size_t> Against(const EngineState& state, const Gang& gang) {
+std::vector<size_t> Against(const StandingState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const cluster::Usage asks = gang.pending() ? gang.queue->asks : cluster::Usage();
   int64_t unnamed = asks.gpu_milli;
@@ -32,7 +32,7 @@ std::shared_ptr<const NodeSet> Some(NodeSet nodes) {
 
 }  // namespace
 
-ShapedNodes ShapedFor(EngineState& state, const Gang& gang) {
+ShapedNodes ShapedFor(StandingState& state, const Gang& gang) {
   ShapedNodes shaped;
   if (!state.shapes.any() || !AsksForGpus(gang)) return shaped;
   state.shapes.Follow();
@@ -47,7 +47,7 @@ ShapedNodes ShapedFor(EngineState& state, const Gang& gang) {
   return shaped;
 }
 
-bool ShapesHold(EngineState& state, const Gang& gang,
+bool ShapesHold(StandingState& state, const Gang& gang,
                 const std::vector<cluster::Placement>& placements) {
   if (!state.shapes.any()) return true;
   NodeSet taken;
@@ -60,7 +60,7 @@ bool ShapesHold(EngineState& state, const Gang& gang,
   return !state.shapes.NodesOf(against).Meets(taken) || state.shapes.HoldWithout(against, taken);
 }
 
-Reason ShapeBar(EngineState& state, const Gang& gang) {
+Reason ShapeBar(StandingState& state, const Gang& gang) {
   if (!state.shapes.any()) return {};
   state.shapes.Follow();
   std::string detail;
@@ -72,42 +72,6 @@ Reason ShapeBar(EngineState& state, const Gang& gang) {
              ToString(of.shape) + ", and could not have it evicted";
   }
   return detail.empty() ? Reason{} : Because(ReasonCode::kReserved, 0, 0, std::move(detail));
-}
-
-namespace {
-
-void AddNodes(const EngineState& state, const ShapeBook& shapes, size_t claim, ShapeView& view) {
-  for (const cluster::NodeIndex index : shapes.promised(claim)) {
-    const cluster::Node* node = state.cluster.node(index);
-    if (node == nullptr) continue;
-    view.nodes.push_back(node->name);
-    ++(shapes.KindOf(claim, index) == 2 ? view.lent : view.whole);
-    view.gpu_milli += static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value();
-  }
-}
-
-}  // namespace
-
-std::map<std::string, std::vector<ShapeView>> ViewShapes(const EngineState& state) {
-  std::map<std::string, std::vector<ShapeView>> views;
-  if (!state.shapes.any()) return views;
-  const ShapeBook& shapes = state.shapes;
-  const std::vector<ShapeBook::Claim>& claims = shapes.claims();
-  const Tree& tree = state.queue_book.tree();
-  for (uint32_t i = 0; i < tree.size(); ++i) {
-    for (const queues::Shape& shape : tree.at(queues::QueueIndex{i}).shapes) {
-      ShapeView view{shape, {}, 0, 0, 0};
-      for (size_t claim = 0; claim < claims.size(); ++claim) {
-        const std::vector<queues::QueueIndex> path = tree.PathOf(claims[claim].queue);
-        const bool below = std::find(path.begin(), path.end(), queues::QueueIndex{i}) != path.end();
-        if (!below || claims[claim].shape.model != shape.model) continue;
-        AddNodes(state, shapes, claim, view);
-      }
-      std::sort(view.nodes.begin(), view.nodes.end());
-      views[tree.at(queues::QueueIndex{i}).name].push_back(std::move(view));
-    }
-  }
-  return views;
 }
 
 }  // namespace muster::engine

@@ -14,11 +14,10 @@
 #include "cluster/holdings/allocation.hpp"
 #include "cluster/holdings/node_set.hpp"
 #include "engine/gang.hpp"
-#include "engine/queue_view.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // Both null: none.
 struct ShapedNodes {
@@ -27,17 +26,14 @@ struct ShapedNodes {
   // Where it finds room only on those that are shut to it, others may be promised instead.
   bool may_exchange = false;
 };
-ShapedNodes ShapedFor(EngineState& state, const Gang& gang);
+ShapedNodes ShapedFor(StandingState& state, const Gang& gang);
 
 // With the gang there queues could have as many whole nodes as they can now, or could have it
 // evicted.
-bool ShapesHold(EngineState& state, const Gang& gang,
+bool ShapesHold(StandingState& state, const Gang& gang,
                 const std::vector<cluster::Placement>& placements);
 
 // Why nodes are shut to the gang; kNone: none are.
-Reason ShapeBar(EngineState& state, const Gang& gang);
-
-// By queue, for people; as of the last Advance.
-std::map<std::string, std::vector<ShapeView>> ViewShapes(const EngineState& state);
+Reason ShapeBar(StandingState& state, const Gang& gang);
 
 }  // namespace muster::engine

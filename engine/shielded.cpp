@@ -1,6 +1,6 @@
 #include "engine/shielded.hpp"
 
-#include "engine/candidates.hpp"
+#include "engine/lost.hpp"
 
 namespace muster::engine {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/losses.hpp"
+#include "engine/lost.hpp"
 #include "policy/victims/preemption.hpp"
 
 namespace muster::engine {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/booking_rules.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
+#include "engine/show.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -12,7 +12,7 @@ using cluster::Time;
 
 namespace {
 
-std::string DelayWords(const EngineState& state, const Gang& gang, Time now) {
+std::string DelayWords(const StandingState& state, const Gang& gang, Time now) {
   const QueueBook& book = state.queue_book;
   if (!gang.course.queued_at) return {};
   const cluster::Duration delay(book.tree().at(book.IndexOf(QueueOf(gang))).preemption.delay);
@@ -44,7 +44,7 @@ std::vector<std::string> WhyNotEnough(const KnownCandidates& candidates) {
   return words;
 }
 
-std::string EvictionBar(const EngineState& state, const Gang& gang, Time now) {
+std::string EvictionBar(const StandingState& state, const Gang& gang, Time now) {
   if (!EvictsAny(state, gang)) return "preemption of queue " + QueueOf(gang) + " evicts nobody";
   if (!Preempts(state, gang)) return "preemptionPolicy of its PodGroup or a pod is Never";
   const Refusal* refusal = state.refusals.Of(gang.id);
@@ -57,7 +57,7 @@ std::string EvictionBar(const EngineState& state, const Gang& gang, Time now) {
   return DelayWords(state, gang, now);
 }
 
-std::vector<std::string> WhyNobodyMakesWay(const EngineState& state, const Gang& gang, Time now) {
+std::vector<std::string> WhyNobodyMakesWay(const StandingState& state, const Gang& gang, Time now) {
   const bool waits = gang.state == GangState::kQueued && gang.tally.bound_of_muster == 0;
   if (!waits || !LacksRoom(gang.reason.code)) return {};
   std::string bar = EvictionBar(state, gang, now);

@@ -5,20 +5,13 @@
 #include <vector>
 
 #include "cluster/holdings/transaction.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/request.hpp"
+#include "engine/standing_state.hpp"
 #include "policy/fit/pod_conditions.hpp"
 
 namespace muster::engine {
 
 using cluster::Pod;
-
-bool ComesInTurn(const Member& member) {
-  const cluster::PodRules& rules = member.pod->spec->rules;
-  return !rules.affinity.empty() || !rules.spread.empty();
-}
-
-bool IsNominatedInTurn(const Member& member) { return !member.pod->spec->rules.spread.empty(); }
 
 namespace {
 
@@ -50,7 +43,7 @@ int RankOf(const Member& member, bool open) {
 
 }  // namespace
 
-StartTurns::StartTurns(EngineState& state, const Gang& gang, cluster::Time now) {
+StartTurns::StartTurns(StandingState& state, const Gang& gang, cluster::Time now) {
   if (!state.cluster.has_pod_rules()) return;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   if (group != nullptr && group->gates_together) return;  // kube-scheduler takes them all at once

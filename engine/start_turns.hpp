@@ -12,20 +12,16 @@
 
 #include <set>
 
+#include "engine/comes_in_turn.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
-
-// kube-scheduler's answer for it depends on which other members came before.
-bool ComesInTurn(const Member& member);
-// In its turn, and no sooner, it is nominated.
-bool IsNominatedInTurn(const Member& member);
+struct StandingState;
 
 class StartTurns {
  public:
-  StartTurns(EngineState& state, const Gang& gang, cluster::Time now);
+  StartTurns(StandingState& state, const Gang& gang, cluster::Time now);
   bool Has(const Member& member) const { return !waiting_.contains(member.uid); }
 
  private:

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/engine_state.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
@@ -14,7 +14,7 @@ using cluster::Time;
 namespace {
 
 // Another attempt of its owner is there, and is what is ordered for all of them.
-bool HasOtherAttempts(const EngineState& state, const Gang& gang) {
+bool HasOtherAttempts(const StandingState& state, const Gang& gang) {
   if (gang.attempts_of.empty()) return false;
   const std::vector<const Gang*> attempts = state.members.AttemptsOf(AcrossAttempts(gang));
   return std::any_of(attempts.begin(), attempts.end(),
@@ -23,7 +23,7 @@ bool HasOtherAttempts(const EngineState& state, const Gang& gang) {
 
 }  // namespace
 
-void FollowOwner(EngineState& state, Gang& gang, const cluster::Pod& pod) {
+void FollowOwner(StandingState& state, Gang& gang, const cluster::Pod& pod) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   const bool told = group != nullptr && (!group->declared || group->by_owner);
   // That of several is the first one's.
@@ -36,7 +36,7 @@ void FollowOwner(Gang& gang, const cluster::PodGroup& group) {
   if (group.by_owner) gang.owner = AcrossAttempts(gang).key.ToString();
 }
 
-void LeaveToOwner(EngineState& state, Gang& gang, Time now) {
+void LeaveToOwner(StandingState& state, Gang& gang, Time now) {
   if (gang.owner.empty() || gang.memory != Memory::kOwn) return;
   gang.memory = Memory::kLeft;
   LeftBehind left;
@@ -51,13 +51,13 @@ void LeaveToOwner(EngineState& state, Gang& gang, Time now) {
   if (!HasOtherAttempts(state, gang)) state.orders.KeepUntil(OrderBook::KeyOf(gang), until);
 }
 
-void LeaveNothing(EngineState& state, Gang& gang) {
+void LeaveNothing(StandingState& state, Gang& gang) {
   if (gang.memory != Memory::kOwn) return;
   gang.memory = Memory::kLeft;
   if (!HasOtherAttempts(state, gang)) state.orders.ForgetGang(OrderBook::KeyOf(gang));
 }
 
-void TakeFromOwner(EngineState& state, Gang& gang, Time now) {
+void TakeFromOwner(StandingState& state, Gang& gang, Time now) {
   if (gang.memory != Memory::kToTake || gang.members.empty()) return;
   gang.memory = Memory::kOwn;
   if (gang.owner.empty()) return;
@@ -74,7 +74,7 @@ void TakeFromOwner(EngineState& state, Gang& gang, Time now) {
   state.orders.CameBack(gang);
 }
 
-void ForgetOwner(EngineState& state, const std::string& owner) {
+void ForgetOwner(StandingState& state, const std::string& owner) {
   for (const cluster::GangId& gang : state.owners.Forget(owner)) {
     if (state.orders.Waits(gang.key)) state.orders.ForgetGang(gang.key);
   }

@@ -7,20 +7,20 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
 // The pod has joined it.
-void FollowOwner(EngineState& state, Gang& gang, const cluster::Pod& pod);
+void FollowOwner(StandingState& state, Gang& gang, const cluster::Pod& pod);
 // Its PodGroup is as it is now.
 void FollowOwner(Gang& gang, const cluster::PodGroup& group);
 
 // Nothing of it goes on: orders, counts and pauses are its owner's from now on.
-void LeaveToOwner(EngineState& state, Gang& gang, cluster::Time now);
+void LeaveToOwner(StandingState& state, Gang& gang, cluster::Time now);
 // The same where all of it has ended well, or nobody makes others: an order ends there.
-void LeaveNothing(EngineState& state, Gang& gang);
+void LeaveNothing(StandingState& state, Gang& gang);
 // Before it is judged first.
-void TakeFromOwner(EngineState& state, Gang& gang, cluster::Time now);
+void TakeFromOwner(StandingState& state, Gang& gang, cluster::Time now);
 // It makes no more pods.
-void ForgetOwner(EngineState& state, const std::string& owner);
+void ForgetOwner(StandingState& state, const std::string& owner);
 
 }  // namespace muster::engine

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/scheduler.hpp"
-#include "engine/what_if.hpp"
+#include "engine/what_if_view.hpp"
 
 namespace muster::engine {
 

@@ -4,8 +4,7 @@
 
 #include "cluster/base/nearest_word.hpp"
 #include "cluster/records/owned_gang_name.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/settle.hpp"
+#include "engine/known_state.hpp"
 
 namespace muster::engine {
 
@@ -31,7 +30,7 @@ std::string List(const Names& names) {
 
 }  // namespace
 
-bool CollectLike(const EngineState& state, const ObjectKey& asked, std::optional<GangId>& last,
+bool CollectLike(const KnownState& state, const ObjectKey& asked, std::optional<GangId>& last,
                  LikeGang& like) {
   const auto& gangs = state.members.gangs();
   auto next = last ? gangs.upper_bound(*last) : gangs.begin();
@@ -50,7 +49,7 @@ bool CollectLike(const EngineState& state, const ObjectKey& asked, std::optional
   return next == gangs.end();
 }
 
-std::string PodsText(const EngineState& state, const ObjectKey& asked) {
+std::string PodsText(const KnownState& state, const ObjectKey& asked) {
   const std::string ours = ", Muster's is " + List(state.options.scheduler_names);
   if (const std::set<cluster::PodUid>* pods = state.members.UnmanagedOf(asked)) {
     std::set<std::string> names;
@@ -70,7 +69,7 @@ std::string PodsText(const EngineState& state, const ObjectKey& asked) {
   return "; pod " + asked.ToString() + " has schedulerName " + pod->spec->scheduler_name + ours;
 }
 
-std::string OtherSchedulersText(const EngineState& state, const ObjectKey& group) {
+std::string OtherSchedulersText(const KnownState& state, const ObjectKey& group) {
   const std::set<cluster::PodUid>* pods = state.members.UnmanagedOf(group);
   if (pods == nullptr) return {};
   std::set<std::string> names;

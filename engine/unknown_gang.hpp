@@ -9,7 +9,7 @@
 
 namespace muster::engine {
 
-struct EngineState;
+struct KnownState;
 
 // What there is that its name could have meant.
 struct LikeGang {
@@ -19,18 +19,18 @@ struct LikeGang {
 };
 
 // Looks at some gangs more, after `last`; true when these were the last ones.
-bool CollectLike(const EngineState& state, const cluster::ObjectKey& asked,
+bool CollectLike(const KnownState& state, const cluster::ObjectKey& asked,
                  std::optional<cluster::GangId>& last, LikeGang& like);
 
 // What pods there are of that name, or that name such a PodGroup: "; 2 pods that name its PodGroup
 // have schedulerName default-scheduler, Muster's is muster", "; pod a/x-0 is a member of gang a/x";
 // or nothing.
-std::string PodsText(const EngineState& state, const cluster::ObjectKey& asked);
+std::string PodsText(const KnownState& state, const cluster::ObjectKey& asked);
 
 // What pods of that PodGroup name a scheduler that is not Muster's: "4 pods of this group name the
 // scheduler default-scheduler, not muster: set schedulerName"; empty: none does, or Muster has a
 // part in the gang.
-std::string OtherSchedulersText(const EngineState& state, const cluster::ObjectKey& group);
+std::string OtherSchedulersText(const KnownState& state, const cluster::ObjectKey& group);
 
 // "; did you mean gang team-a/train?", or nothing.
 std::string LikeText(const cluster::ObjectKey& asked, const LikeGang& like);

@@ -13,6 +13,7 @@
 #include "engine/evidence.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/nodes_refused.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
@@ -244,10 +245,10 @@ PrioritizeAnswer Prioritize(const EngineState& state, const NodesQuestion& quest
   return {member->pod->bound() ? member->pod->node_name : member->plan->node};
 }
 
-Scheduler::BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t ticket, Time now) {
+BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t ticket, Time now) {
   const PlacedMember at = state.members.Find(call.uid);
   const auto refuse = [&](const std::string& why) {
-    return Scheduler::BindReceipt{false, "muster: pod " + call.pod.ToString() + " " + why};
+    return BindReceipt{false, "muster: pod " + call.pod.ToString() + " " + why};
   };
   if (at.member == nullptr) return refuse("is not known under UID " + call.uid.text());
   Member& member = *at.member;

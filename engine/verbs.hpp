@@ -3,7 +3,6 @@
 #pragma once
 
 #include "engine/extender_api.hpp"
-#include "engine/scheduler.hpp"
 #include "policy/placing/placement.hpp"
 
 namespace muster::engine {
@@ -14,7 +13,6 @@ struct EngineState;
 FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuestion& question,
                     cluster::Time now);
 PrioritizeAnswer Prioritize(const EngineState& state, const NodesQuestion& question);
-Scheduler::BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t ticket,
-                            cluster::Time now);
+BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t ticket, cluster::Time now);
 
 }  // namespace muster::engine

@@ -4,17 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "engine/booking_rules.hpp"
 #include "engine/candidates.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/queue_rules.hpp"
-#include "engine/settle.hpp"
+#include "engine/standing_state.hpp"
 
 namespace muster::engine {
 
-bool StartsWhole(const Gang& gang) { return gang.tally.bound_of_muster == 0 && !gang.running(); }
-
-std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const PlanJob& job) {
+std::optional<KindKey> KindOf(const StandingState& state, const Gang& gang, const PlanJob& job) {
   const bool first =
       StrictOrder(state, gang.queue->queue) && &state.queue.FirstBeside(gang) == &gang;
   const bool turned_down =
@@ -28,7 +24,7 @@ std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const 
                  Preempts(state, gang), job.kept_off, counted ? gang.id.key.ns : std::string()};
 }
 
-void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
+void Wait(StandingState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
           Reason reason) {
   PendingQueue::Tried(gang);
   state.work.TriedInVain(gang.id);
@@ -36,7 +32,7 @@ void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, Ga
   SetState(gang, waits, std::move(reason));
 }
 
-std::optional<PlanJob> NoneIsWanted(EngineState& state, Gang& gang) {
+std::optional<PlanJob> NoneIsWanted(StandingState& state, Gang& gang) {
   PendingQueue::Tried(gang);
   state.work.TriedInVain(gang.id);
   return std::nullopt;

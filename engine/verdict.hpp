@@ -6,21 +6,19 @@
 
 #include "engine/gang.hpp"
 #include "engine/kind.hpp"
-#include "engine/planner.hpp"
+#include "engine/plan_job.hpp"
 
 namespace muster::engine {
 
-struct EngineState;
+struct StandingState;
 
-// None of its members runs or is bound: it starts with its minimum or not at all.
-bool StartsWhole(const Gang& gang);
 // Whose fate it shares; nothing: nobody's. Under strict order the first one's is its own.
-std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const PlanJob& job);
+std::optional<KindKey> KindOf(const StandingState& state, const Gang& gang, const PlanJob& job);
 // It waits in that state, and so do the others of its kind.
-void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
+void Wait(StandingState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
           Reason reason);
 // It has all that it may have.
-std::optional<PlanJob> NoneIsWanted(EngineState& state, Gang& gang);
+std::optional<PlanJob> NoneIsWanted(StandingState& state, Gang& gang);
 
 // What does not fit for one queue fits for none: nobody is evicted, and no node is closed to it.
 policy::RequestKey OfAnyQueue(policy::RequestKey key);

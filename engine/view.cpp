@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/booking_rules.hpp"
+#include "engine/claim_state.hpp"
 #include "engine/durations.hpp"
 #include "engine/elastic.hpp"
-#include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 #include "engine/rank.hpp"
@@ -22,7 +22,7 @@ using cluster::Pod;
 
 namespace {
 
-std::optional<cluster::Time> CreatedAt(const EngineState& state, const Gang& gang) {
+std::optional<cluster::Time> CreatedAt(const ClaimState& state, const Gang& gang) {
   cluster::Time created = cluster::Time::Never();
   for (const auto& [uid, member] : gang.members) created = std::min(created, member.pod->created);
   if (const cluster::PodGroup* group = state.members.GroupOf(gang)) created = group->created;
@@ -50,7 +50,7 @@ MemberView View(const Member& member, uint32_t rank) {
   return one;
 }
 
-std::string ApartOf(const EngineState& state, const Gang& gang) {
+std::string ApartOf(const ClaimState& state, const Gang& gang) {
   if (gang.id.solo) return gang.members.empty() ? "" : gang.members.begin()->second.pod->alone;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   const int64_t began_with = gang.past.whole().members;
@@ -62,7 +62,7 @@ std::string ApartOf(const EngineState& state, const Gang& gang) {
          ": the others start one by one, until none of its pods runs any more";
 }
 
-GangView View(const EngineState& state, const Gang& gang) {
+GangView View(const ClaimState& state, const Gang& gang) {
   GangView view;
   view.id = gang.id;
   view.state = gang.state;
@@ -118,7 +118,7 @@ GangView View(const EngineState& state, const Gang& gang) {
 
 }  // namespace
 
-bool ViewGangs(const EngineState& state, const std::string* ns, std::optional<GangId>& last,
+bool ViewGangs(const ClaimState& state, const std::string* ns, std::optional<GangId>& last,
                std::vector<GangView>& views) {
   const auto& gangs = state.members.gangs();
   auto next = last            ? gangs.upper_bound(*last)
@@ -133,7 +133,7 @@ bool ViewGangs(const EngineState& state, const std::string* ns, std::optional<Ga
   return next == gangs.end();
 }
 
-std::optional<GangView> ViewGang(const EngineState& state, const cluster::ObjectKey& key) {
+std::optional<GangView> ViewGang(const ClaimState& state, const cluster::ObjectKey& key) {
   for (const bool solo : {false, true}) {
     const Gang* gang = state.members.Find(GangId{key, solo});
     if (gang != nullptr) return View(state, *gang);
@@ -141,7 +141,7 @@ std::optional<GangView> ViewGang(const EngineState& state, const cluster::Object
   return std::nullopt;
 }
 
-void ViewHolders(const EngineState& state, cluster::NodeIndex index, NodeView& view) {
+void ViewHolders(const ClaimState& state, cluster::NodeIndex index, NodeView& view) {
   const std::set<cluster::PodUid>& holders = state.cluster.HoldersOn(index);
   view.holders.assign(holders.begin(), holders.end());
   view.overcommitted = state.cluster.Overcommitted(index);
@@ -149,7 +149,7 @@ void ViewHolders(const EngineState& state, cluster::NodeIndex index, NodeView& v
     view.left_out = state.health.View(node->name);
 }
 
-bool CountGangs(const EngineState& state, std::optional<GangId>& last, Counts& counts) {
+bool CountGangs(const ClaimState& state, std::optional<GangId>& last, Counts& counts) {
   const auto& gangs = state.members.gangs();
   auto next = last ? gangs.upper_bound(*last) : gangs.begin();
   std::map<ReasonCode, int64_t> waiting(counts.waiting.begin(), counts.waiting.end());

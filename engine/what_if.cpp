@@ -178,10 +178,6 @@ std::vector<GangId> GangsOf(const std::vector<Fact>& workload) {
 
 }  // namespace
 
-bool Waits(const GangView& gang) {
-  return gang.state != GangState::kRunning && gang.state != GangState::kFinished;
-}
-
 WhatIfAnswer TryOut(const WhatIf& what) {
   WhatIfAnswer answer;
   answer.workload = GangsOf(what.workload);

@@ -1,9 +1,9 @@
-#include "engine/group_terms.hpp"
+#include "engine/read_terms.hpp"
 
 #include <algorithm>
 
-#include "engine/engine_state.hpp"
 #include "engine/request.hpp"
+#include "engine/standing_state.hpp"
 #include "topology/fabric/fabric_options.hpp"
 
 namespace muster::engine {
@@ -15,7 +15,7 @@ struct Found {
   std::string unknown;  // for people; empty: none
 };
 
-Found Find(const EngineState& state, const std::string& name, const std::string& said_by) {
+Found Find(const StandingState& state, const std::string& name, const std::string& said_by) {
   Found found;
   found.known = state.cluster.FindPriorityClass(name);
   if (found.known == nullptr)
@@ -24,7 +24,7 @@ Found Find(const EngineState& state, const std::string& name, const std::string&
 }
 
 // By KAI's label.
-void ReadLabels(const EngineState& state, const Gang& gang, GroupTerms& terms) {
+void ReadLabels(const StandingState& state, const Gang& gang, GroupTerms& terms) {
   const std::string* last = nullptr;  // most members say the same
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;
@@ -58,7 +58,7 @@ void AddWords(const Gang& gang, std::vector<std::string>& told) {
 
 // The levels that it names and that the policy does not know. A wish that Muster makes of a
 // ComputeDomain is nobody's word.
-void AddLevels(const EngineState& state, const Gang& gang, std::vector<std::string>& told) {
+void AddLevels(const StandingState& state, const Gang& gang, std::vector<std::string>& told) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   if (gang.members.empty() && group == nullptr) return;
   const cluster::TopologyTerms& terms =
@@ -70,7 +70,7 @@ void AddLevels(const EngineState& state, const Gang& gang, std::vector<std::stri
 
 }  // namespace
 
-GroupTerms TermsOfGroup(const EngineState& state, const Gang& gang) {
+GroupTerms TermsOfGroup(const StandingState& state, const Gang& gang) {
   GroupTerms terms;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   if (group == nullptr || group->priority.none()) {
