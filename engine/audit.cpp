@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "cluster/holdings/node_ledger.hpp"
-#include "engine/booking_rules.hpp"
-#include "engine/candidates.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/losses.hpp"
-#include "engine/minimum.hpp"
-#include "engine/partial.hpp"
-#include "engine/queue_rules.hpp"
-#include "engine/request.hpp"
-#include "engine/view.hpp"
+#include "engine/claims/booking_rules.hpp"
+#include "engine/cycle/engine_state.hpp"
+#include "engine/explain/view.hpp"
+#include "engine/gangs/minimum.hpp"
+#include "engine/gangs/partial.hpp"
+#include "engine/judging/queue_rules.hpp"
+#include "engine/judging/request.hpp"
+#include "engine/preemption/candidates.hpp"
+#include "engine/preemption/losses.hpp"
 
 namespace muster::engine {
 

@@ -18,7 +18,7 @@
 
 #include "cluster/base/mutex.hpp"
 #include "cluster/base/units.hpp"
-#include "engine/ports.hpp"
+#include "engine/contract/ports.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/telemetry/log.hpp"
 #include "extender/telemetry/metrics.hpp"

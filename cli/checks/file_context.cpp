@@ -5,7 +5,7 @@
 
 #include "cli/checks/yaml_path.hpp"
 #include "config/documents/manifest.hpp"
-#include "engine/options.hpp"
+#include "engine/contract/options.hpp"
 #include "kube/json/json.hpp"
 #include "kube/json/json_view.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/fields/fields.hpp"
-#include "engine/options.hpp"
+#include "engine/contract/options.hpp"
 #include "topology/fabric/fabric_options.hpp"
 
 namespace muster::config {

@@ -6,7 +6,7 @@
 
 #include "cluster/records/grouping_rule.hpp"
 #include "config/policies/extender_settings.hpp"
-#include "engine/options.hpp"
+#include "engine/contract/options.hpp"
 
 namespace muster::config {
 

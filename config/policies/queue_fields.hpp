@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/fields/fields.hpp"
-#include "engine/options.hpp"
+#include "engine/contract/options.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::config {

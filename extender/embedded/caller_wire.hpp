@@ -9,7 +9,7 @@
 
 #include "cluster/base/result.hpp"
 #include "cluster/records/pod.hpp"
-#include "engine/extender_api.hpp"
+#include "engine/contract/extender_api.hpp"
 #include "extender/wire/wire.hpp"
 #include "sim/calls/extender_port.hpp"
 

@@ -15,8 +15,8 @@
 
 #include "cluster/base/mutex.hpp"
 #include "cluster/base/units.hpp"
-#include "engine/facts.hpp"
-#include "engine/ports.hpp"
+#include "engine/contract/facts.hpp"
+#include "engine/contract/ports.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "sim/api_server/api_server.hpp"
 #include "sim/api_server/event_loop.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/facts.hpp"
+#include "engine/contract/facts.hpp"
 #include "kube/owners/declared_gangs.hpp"
 #include "kube/watch/news_joiner.hpp"
 #include "kube/write/pod_writer.hpp"

@@ -7,7 +7,7 @@
 
 #include "cluster/base/result.hpp"
 #include "cluster/base/units.hpp"
-#include "engine/facts.hpp"
+#include "engine/contract/facts.hpp"
 #include "kube/owners/grouping_book.hpp"
 
 namespace muster::extender {

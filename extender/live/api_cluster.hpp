@@ -20,8 +20,8 @@
 
 #include "cluster/base/mutex.hpp"
 #include "cluster/base/result.hpp"
-#include "engine/facts.hpp"
-#include "engine/ports.hpp"
+#include "engine/contract/facts.hpp"
+#include "engine/contract/ports.hpp"
 #include "extender/live/admission_service.hpp"
 #include "extender/live/cluster_metrics.hpp"
 #include "extender/telemetry/log.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/cause_words.hpp"
+#include "engine/reasons/cause_words.hpp"
 #include "extender/wire/json_text.hpp"
 
 namespace muster::extender {

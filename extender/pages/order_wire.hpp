@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cluster/base/result.hpp"
-#include "engine/orders.hpp"
+#include "engine/contract/orders.hpp"
 #include "kube/admission/access_review.hpp"
 
 namespace muster::extender {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/queue_view.hpp"
+#include "engine/explain/queue_view.hpp"
 #include "extender/wire/json_text.hpp"
 
 namespace muster::extender {

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/what_if.hpp"
+#include "engine/trial/what_if.hpp"
 
 namespace muster::extender {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/fabric_view.hpp"
+#include "engine/contract/fabric_view.hpp"
 #include "extender/telemetry/log.hpp"
 
 namespace muster::extender {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "cluster/base/units.hpp"
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "engine/scheduler.hpp"
 #include "http/server/server.hpp"
 

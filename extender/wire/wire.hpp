@@ -13,7 +13,7 @@
 
 #include "cluster/base/result.hpp"
 #include "cluster/records/pod.hpp"
-#include "engine/extender_api.hpp"
+#include "engine/contract/extender_api.hpp"
 #include "extender/wire/wire_values.hpp"
 
 namespace muster::extender {

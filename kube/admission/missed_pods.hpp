@@ -25,8 +25,8 @@
 #include "cluster/base/ids.hpp"
 #include "cluster/base/units.hpp"
 #include "cluster/records/pod.hpp"
-#include "engine/actions.hpp"
-#include "engine/facts.hpp"
+#include "engine/contract/actions.hpp"
+#include "engine/contract/facts.hpp"
 #include "kube/admission/admission_review.hpp"
 #include "kube/api/step_thread.hpp"
 

@@ -14,7 +14,7 @@
 #include "cluster/base/ids.hpp"
 #include "cluster/records/node.hpp"
 #include "cluster/records/pod.hpp"
-#include "engine/facts.hpp"
+#include "engine/contract/facts.hpp"
 
 namespace muster::kube {
 

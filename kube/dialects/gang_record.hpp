@@ -16,7 +16,7 @@
 #include "cluster/base/ids.hpp"
 #include "cluster/base/result.hpp"
 #include "cluster/records/gang_record.hpp"
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "kube/api/api_caller.hpp"
 #include "kube/dialects/pod_group_flavours.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "cluster/base/ids.hpp"
 #include "cluster/records/pod_group.hpp"
-#include "engine/facts.hpp"
+#include "engine/contract/facts.hpp"
 
 namespace muster::kube {
 

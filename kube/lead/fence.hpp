@@ -33,7 +33,7 @@
 #include "cluster/base/result.hpp"
 #include "cluster/base/units.hpp"
 #include "cluster/records/pod.hpp"
-#include "engine/facts.hpp"
+#include "engine/contract/facts.hpp"
 #include "kube/api/api_caller.hpp"
 #include "kube/api/step_thread.hpp"
 #include "kube/write/pod_writer.hpp"

@@ -15,7 +15,7 @@
 
 #include "cluster/base/ids.hpp"
 #include "cluster/base/result.hpp"
-#include "engine/orders.hpp"
+#include "engine/contract/orders.hpp"
 #include "kube/api/api_caller.hpp"
 #include "kube/api/config_map.hpp"
 

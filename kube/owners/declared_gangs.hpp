@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cluster/base/ids.hpp"
-#include "engine/facts.hpp"
+#include "engine/contract/facts.hpp"
 #include "kube/owners/grouping.hpp"
 #include "kube/owners/shared_list.hpp"
 

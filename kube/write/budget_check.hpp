@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "kube/api/api_caller.hpp"
 
 namespace muster::kube {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/gang_view.hpp"
-#include "engine/reason.hpp"
+#include "engine/contract/gang_view.hpp"
+#include "engine/reasons/reason.hpp"
 #include "kube/dialects/gang_record.hpp"
 #include "kube/json/json.hpp"
 #include "kube/json/json_view.hpp"

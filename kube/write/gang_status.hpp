@@ -39,7 +39,7 @@
 #include "cluster/base/ids.hpp"
 #include "cluster/base/result.hpp"
 #include "cluster/base/units.hpp"
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "kube/api/api_caller.hpp"
 #include "kube/dialects/pod_group_flavours.hpp"
 

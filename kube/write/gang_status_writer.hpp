@@ -32,7 +32,7 @@
 #include "cluster/base/ids.hpp"
 #include "cluster/base/mutex.hpp"
 #include "cluster/base/units.hpp"
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "kube/api/api_caller.hpp"
 #include "kube/api/fair_line.hpp"
 #include "kube/api/step_thread.hpp"

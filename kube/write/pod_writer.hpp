@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "cluster/base/mutex.hpp"
-#include "engine/ports.hpp"
+#include "engine/contract/ports.hpp"
 #include "kube/api/api_caller.hpp"
 #include "kube/api/fair_line.hpp"
 #include "kube/api/step_thread.hpp"

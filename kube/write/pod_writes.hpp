@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "cluster/records/pod.hpp"
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "kube/api/api_caller.hpp"
 
 namespace muster::kube {

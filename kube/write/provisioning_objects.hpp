@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cluster/base/result.hpp"
-#include "engine/node_ask.hpp"
+#include "engine/contract/node_ask.hpp"
 
 namespace muster::kube {
 

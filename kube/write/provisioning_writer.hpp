@@ -26,7 +26,7 @@
 
 #include "cluster/base/mutex.hpp"
 #include "cluster/base/units.hpp"
-#include "engine/node_ask.hpp"
+#include "engine/contract/node_ask.hpp"
 #include "kube/api/api_caller.hpp"
 #include "kube/api/fair_line.hpp"
 #include "kube/api/step_thread.hpp"

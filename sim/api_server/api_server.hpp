@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cluster/base/result.hpp"
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "sim/api_server/decision_log.hpp"
 #include "sim/api_server/event_loop.hpp"
 #include "sim/api_server/records.hpp"

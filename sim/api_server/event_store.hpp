@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/actions.hpp"
+#include "engine/contract/actions.hpp"
 #include "sim/api_server/records.hpp"
 
 namespace muster::sim {

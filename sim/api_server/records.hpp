@@ -15,7 +15,7 @@
 #include "cluster/records/pod_group.hpp"
 #include "cluster/records/provisioning_request.hpp"
 #include "cluster/records/storage.hpp"
-#include "engine/node_ask.hpp"
+#include "engine/contract/node_ask.hpp"
 
 namespace muster::sim {
 

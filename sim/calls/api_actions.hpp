@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/ports.hpp"
+#include "engine/contract/ports.hpp"
 #include "sim/api_server/api_server.hpp"
 #include "sim/api_server/event_loop.hpp"
 #include "sim/api_server/random.hpp"

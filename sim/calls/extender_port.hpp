@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/extender_api.hpp"
+#include "engine/contract/extender_api.hpp"
 
 namespace muster::sim {
 

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/facts.hpp"
-#include "engine/options.hpp"
+#include "engine/contract/facts.hpp"
+#include "engine/contract/options.hpp"
 #include "engine/scheduler.hpp"
 #include "sim/api_server/api_server.hpp"
 #include "sim/api_server/event_loop.hpp"

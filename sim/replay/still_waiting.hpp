@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster/base/ids.hpp"
-#include "engine/gang_view.hpp"
+#include "engine/contract/gang_view.hpp"
 
 namespace muster::sim {
 

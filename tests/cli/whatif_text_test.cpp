@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/what_if.hpp"
+#include "engine/trial/what_if.hpp"
 #include "extender/pages/what_if_json.hpp"
 #include "tests/support/builders.hpp"
 

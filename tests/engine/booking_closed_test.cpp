@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "engine/run_history.hpp"
+#include "engine/gangs/run_history.hpp"
 #include "tests/engine/booking_world.hpp"
 
 namespace muster::engine {

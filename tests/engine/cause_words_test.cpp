@@ -1,5 +1,5 @@
 // What people are told of why a gang waits, counted: the sentences by hand, and of small clusters.
-#include "engine/cause_words.hpp"
+#include "engine/reasons/cause_words.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "engine/course.hpp"
+#include "engine/gangs/course.hpp"
 
 #include <catch2/catch.hpp>
 

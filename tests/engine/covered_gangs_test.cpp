@@ -1,5 +1,5 @@
 // Which gangs are within their queues' guarantees, and which have borrowed.
-#include "engine/covered_gangs.hpp"
+#include "engine/standing/covered_gangs.hpp"
 
 #include <catch2/catch.hpp>
 #include <memory>

@@ -1,5 +1,5 @@
 // Why a domain of the fabric does not hold a gang, or is not the one that it is in.
-#include "engine/domain_causes.hpp"
+#include "engine/reasons/domain_causes.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // What is down where a gang could be: the gang waits for it, and its reason names it.
-#include "engine/down.hpp"
+#include "engine/reasons/down.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

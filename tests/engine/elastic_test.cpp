@@ -1,5 +1,5 @@
 // Members beyond a gang's minimum: where segments are required they start in whole ones only.
-#include "engine/elastic.hpp"
+#include "engine/judging/elastic.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,4 +1,4 @@
-#include "engine/ever_fits.hpp"
+#include "engine/machines/ever_fits.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

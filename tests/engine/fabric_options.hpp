@@ -1,7 +1,7 @@
 // Options of an engine that knows blocks and racks.
 #pragma once
 
-#include "engine/options.hpp"
+#include "engine/contract/options.hpp"
 #include "tests/support/fabrics.hpp"
 
 namespace muster::testing {

@@ -1,5 +1,5 @@
 // What people are told about the domains of the fabric.
-#include "engine/fabric_view.hpp"
+#include "engine/contract/fabric_view.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

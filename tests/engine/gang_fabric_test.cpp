@@ -1,5 +1,5 @@
 // What people are told about where a gang lies in the fabric, and why a domain does not hold it.
-#include "engine/gang_fabric.hpp"
+#include "engine/contract/gang_fabric.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine_state.hpp"
-#include "engine/intake.hpp"
-#include "engine/judge.hpp"
-#include "engine/settle_members.hpp"
+#include "engine/cycle/engine_state.hpp"
+#include "engine/cycle/intake.hpp"
+#include "engine/judging/judge.hpp"
+#include "engine/judging/settle_members.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::testing {

@@ -1,4 +1,4 @@
-#include "engine/holdings.hpp"
+#include "engine/standing/holdings.hpp"
 
 #include <catch2/catch.hpp>
 #include <optional>

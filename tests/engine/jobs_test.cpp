@@ -1,7 +1,7 @@
 // What an eviction means to a victim's Job: the order of victims, and warnings.
 #include <catch2/catch.hpp>
 
-#include "engine/job_table.hpp"
+#include "engine/gangs/job_table.hpp"
 #include "tests/engine/preemption_world.hpp"
 
 namespace muster::testing {

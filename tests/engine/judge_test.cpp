@@ -1,9 +1,9 @@
-#include "engine/judge.hpp"
+#include "engine/judging/judge.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "engine/booking_rules.hpp"
+#include "engine/claims/booking_rules.hpp"
 #include "tests/engine/gang_world.hpp"
 
 namespace muster::engine {

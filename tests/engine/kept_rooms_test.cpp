@@ -1,4 +1,4 @@
-#include "engine/kept_rooms.hpp"
+#include "engine/standing/kept_rooms.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "engine/member_map.hpp"
+#include "engine/gangs/member_map.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

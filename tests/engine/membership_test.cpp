@@ -1,4 +1,4 @@
-#include "engine/membership.hpp"
+#include "engine/gangs/membership.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // Which nodes are kept for whom.
-#include "engine/node_promises.hpp"
+#include "engine/standing/node_promises.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

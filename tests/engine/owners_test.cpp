@@ -1,5 +1,5 @@
 // What owners of pods remember: since when they have waited, and what gangs left to them.
-#include "engine/owners.hpp"
+#include "engine/standing/owners.hpp"
 
 #include <catch2/catch.hpp>
 

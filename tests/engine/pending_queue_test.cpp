@@ -1,4 +1,4 @@
-#include "engine/pending_queue.hpp"
+#include "engine/standing/pending_queue.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/queue_book.hpp"
+#include "engine/standing/queue_book.hpp"
 #include "tests/engine/harness.hpp"
 
 namespace muster::engine {

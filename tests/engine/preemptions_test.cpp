@@ -1,4 +1,4 @@
-#include "engine/preemptions.hpp"
+#include "engine/standing/preemptions.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/pending_queue.hpp"
-#include "engine/queue_book.hpp"
+#include "engine/standing/pending_queue.hpp"
+#include "engine/standing/queue_book.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::engine {

@@ -1,5 +1,5 @@
 // What the engine says of queues and of a gang's turn, for people.
-#include "engine/queue_view.hpp"
+#include "engine/explain/queue_view.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

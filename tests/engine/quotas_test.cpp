@@ -1,5 +1,5 @@
 // ResourceQuotas: why members that a gang lacks are not created.
-#include "engine/quotas.hpp"
+#include "engine/gangs/quotas.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // The order of pods by their controllers' numbers, else by those in their names.
-#include "engine/rank.hpp"
+#include "engine/gangs/rank.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

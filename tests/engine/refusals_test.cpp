@@ -1,4 +1,4 @@
-#include "engine/refusals.hpp"
+#include "engine/standing/refusals.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

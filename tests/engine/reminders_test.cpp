@@ -1,5 +1,5 @@
 // What is reported of a gang for as long as it waits, and what that costs in writes.
-#include "engine/reminders.hpp"
+#include "engine/standing/reminders.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "engine/reservations.hpp"
+#include "engine/standing/reservations.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

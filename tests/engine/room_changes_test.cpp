@@ -1,5 +1,5 @@
 // What would have to change so that a gang fits: worked out by hand.
-#include "engine/room_changes.hpp"
+#include "engine/reasons/room_changes.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>

@@ -1,5 +1,5 @@
 // Why nobody makes way for a gang that waits for room.
-#include "engine/spared.hpp"
+#include "engine/preemption/spared.hpp"
 
 #include <catch2/catch.hpp>
 #include <memory>

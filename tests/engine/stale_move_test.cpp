@@ -1,12 +1,13 @@
-// A move that was planned on what is no more (engine/moves.hpp): planning runs outside the lock.
+// A move that was planned on what is no more (engine/cycle/moves.hpp): planning runs outside the
+// lock.
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "engine/commit.hpp"
-#include "engine/engine_state.hpp"
-#include "engine/intake.hpp"
-#include "engine/planning.hpp"
-#include "engine/settle.hpp"
+#include "engine/cycle/commit.hpp"
+#include "engine/cycle/engine_state.hpp"
+#include "engine/cycle/intake.hpp"
+#include "engine/cycle/planning.hpp"
+#include "engine/cycle/settle.hpp"
 #include "tests/engine/fabric_options.hpp"
 #include "tests/support/builders.hpp"
 

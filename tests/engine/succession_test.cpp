@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/course.hpp"
+#include "engine/gangs/course.hpp"
 #include "tests/engine/queue_world.hpp"
 
 namespace muster::engine {

@@ -1,4 +1,4 @@
-#include "engine/unfenced.hpp"
+#include "engine/gangs/unfenced.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

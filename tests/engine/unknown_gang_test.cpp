@@ -1,5 +1,5 @@
 // The answer to people who ask for a gang that does not exist.
-#include "engine/unknown_gang.hpp"
+#include "engine/judging/unknown_gang.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 // Volumes: gangs wait for claims, start where all of their volumes are, and have nobody evicted for
 // what cannot start.
-#include "engine/volumes.hpp"
+#include "engine/judging/volumes.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

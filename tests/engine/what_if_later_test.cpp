@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/what_if.hpp"
+#include "engine/trial/what_if.hpp"
 #include "tests/engine/booking_world.hpp"
 
 namespace muster::testing {

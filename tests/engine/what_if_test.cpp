@@ -1,4 +1,4 @@
-#include "engine/what_if.hpp"
+#include "engine/trial/what_if.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

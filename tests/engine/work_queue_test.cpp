@@ -1,4 +1,4 @@
-#include "engine/work_queue.hpp"
+#include "engine/standing/work_queue.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "engine/write_tracker.hpp"
+#include "engine/standing/write_tracker.hpp"
 
 #include <catch2/catch.hpp>
 #include <variant>

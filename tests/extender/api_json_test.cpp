@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "engine/reason.hpp"
+#include "engine/reasons/reason.hpp"
 
 namespace muster::extender {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/gang_view.hpp"
-#include "engine/reason.hpp"
+#include "engine/contract/gang_view.hpp"
+#include "engine/reasons/reason.hpp"
 #include "kube/json/json.hpp"
 #include "kube/json/timestamp.hpp"
 #include "kube/write/conditions.hpp"

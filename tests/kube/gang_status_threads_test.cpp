@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/gang_view.hpp"
+#include "engine/contract/gang_view.hpp"
 #include "kube/api/step_thread.hpp"
 #include "kube/write/gang_status_writer.hpp"
 #include "tests/kube/fake_api.hpp"

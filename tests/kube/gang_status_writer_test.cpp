@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/gang_view.hpp"
-#include "engine/reason.hpp"
+#include "engine/contract/gang_view.hpp"
+#include "engine/reasons/reason.hpp"
 #include "tests/kube/fake_api.hpp"
 #include "tests/kube/played_group.hpp"
 

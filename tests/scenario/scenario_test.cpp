@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/gang_view.hpp"
+#include "engine/contract/gang_view.hpp"
 #include "tests/scenario/script.hpp"
 
 namespace muster::testing {

@@ -50,7 +50,7 @@
 #include <string>
 
 #include "cluster/base/result.hpp"
-#include "engine/facts.hpp"
+#include "engine/contract/facts.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/live/start_policy.hpp"
 #include "sim/world/autoscaler.hpp"

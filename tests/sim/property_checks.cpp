@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/scheduler.hpp"
-#include "engine/what_if.hpp"
+#include "engine/trial/what_if.hpp"
 #include "property_world.hpp"
 #include "sim/schedulers/scheduler_cache.hpp"
 #include "sim_support.hpp"

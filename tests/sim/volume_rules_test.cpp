@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cluster/holdings/cluster_state.hpp"
-#include "engine/volume_table.hpp"
+#include "engine/machines/volume_table.hpp"
 #include "policy/fit/pod_conditions.hpp"
 #include "tests/support/builders.hpp"
 
