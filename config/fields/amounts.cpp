@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "cluster/base/check.hpp"
+#include "config/yaml/yaml_scalar.hpp"
 
 namespace muster::config {
 
@@ -38,12 +39,10 @@ constexpr std::array<Unit, 4> kBinarySuffixes = {{
     {"Ki", int64_t{1} << 10U},
 }};
 
-bool Digit(char c) { return c >= '0' && c <= '9'; }
-
 // Takes a number and then a unit from the front of `text`.
 std::optional<std::string_view> TakeWord(std::string_view* text, bool digits) {
   std::size_t end = 0;
-  while (end < text->size() && Digit((*text)[end]) == digits) ++end;
+  while (end < text->size() && IsDigit((*text)[end]) == digits) ++end;
   if (end == 0) return std::nullopt;
   const std::string_view word = text->substr(0, end);
   text->remove_prefix(end);
@@ -115,7 +114,7 @@ std::string FormatSize(int64_t bytes) {
 }
 
 std::optional<int64_t> ParseWhole(std::string_view text) {
-  if (text.empty() || !Digit(text[0]) || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  if (text.empty() || !IsDigit(text[0]) || (text.size() > 1 && text[0] == '0')) return std::nullopt;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

@@ -7,6 +7,7 @@
 #include "config/dns_names.hpp"
 #include "config/fields/elements.hpp"
 #include "config/policies/grouping_text.hpp"
+#include "config/yaml/yaml_scalar.hpp"
 
 namespace muster::config {
 
@@ -27,8 +28,6 @@ namespace {
 constexpr std::size_t kMostText = 300;
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 bool IsKind(std::string_view text) {
   return !text.empty() && text.size() <= 63 && text[0] >= 'A' && text[0] <= 'Z' &&
          std::all_of(text.begin(), text.end(), [](char c) { return IsLetter(c) || IsDigit(c); });

@@ -26,8 +26,6 @@ bool OneOf(std::string_view text, const std::array<std::string_view, kSize>& wor
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-bool Digit(char c) { return c >= '0' && c <= '9'; }
-
 // All of `digits` in `base`, or nothing when there is something else or too much.
 std::optional<uint64_t> Unsigned(std::string_view digits, int base) {
   uint64_t value = 0;
@@ -62,7 +60,7 @@ bool LooksLikeFloat(std::string_view text) {
   std::size_t at = 0;
   const auto digits = [&] {
     const std::size_t begin = at;
-    while (at < text.size() && Digit(text[at])) ++at;
+    while (at < text.size() && IsDigit(text[at])) ++at;
     return at - begin;
   };
   const auto sign = [&] {
@@ -100,7 +98,7 @@ std::string Shortest(double value) {
   if (negative) exponent = -exponent;
   std::string digits(text.substr(0, exponent_at));
   const bool below_zero = digits[0] == '-';
-  digits.erase(std::remove_if(digits.begin(), digits.end(), [](char c) { return !Digit(c); }),
+  digits.erase(std::remove_if(digits.begin(), digits.end(), [](char c) { return !IsDigit(c); }),
                digits.end());
   if (exponent < 0) digits.insert(0, static_cast<std::size_t>(-exponent), '0');
   const auto whole = static_cast<std::size_t>(std::max(exponent, 0)) + 1;
@@ -132,11 +130,11 @@ Scalar ResolvePlain(std::string_view text) {
   if (OneOf(text, kFalses)) return {ScalarType::kBoolean, "false"};
   if (OneOf(text, kNotFinites)) return {ScalarType::kNotFinite, ""};
   const char first = text[0];
-  if (!Digit(first) && first != '+' && first != '-' && first != '.') return {};
+  if (!IsDigit(first) && first != '+' && first != '-' && first != '.') return {};
   // Underscores are dropped; after a point only those between digits.
   const auto stray = [&](std::size_t at) {
     return text[at] == '_' &&
-           (at + 1 == text.size() || !Digit(text[at - 1]) || !Digit(text[at + 1]));
+           (at + 1 == text.size() || !IsDigit(text[at - 1]) || !IsDigit(text[at + 1]));
   };
   for (std::size_t at = 1; first == '.' && at < text.size(); ++at) {
     if (stray(at)) return {};

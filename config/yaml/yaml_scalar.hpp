@@ -13,6 +13,8 @@
 
 namespace muster::config {
 
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 enum class ScalarType { kNull, kBoolean, kInteger, kFloat, kNotFinite, kText };
 
 struct Scalar {

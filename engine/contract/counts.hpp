@@ -26,6 +26,7 @@ enum class WindowEnd {
   kCancelled,  // by an operator
   kPolicy,     // its queue is gone, or keeps nothing any more
 };
+inline constexpr int kWindowEnds = 6;
 
 // A gang whose minMember became bound.
 struct GangStarted {

@@ -47,7 +47,7 @@ void EachNode(const Snapshot& nodes, const Visit& visit) {
 }
 
 // "a, b and 3 more".
-std::string Names(const std::vector<std::string>& names) {
+std::string Listed(const std::vector<std::string>& names) {
   std::string text;
   const size_t named = std::min(names.size(), kMostNamed);
   for (size_t i = 0; i < named; ++i) {
@@ -179,7 +179,7 @@ RoomChange ToFree(const std::vector<RoomStep>& steps) {
   }
   change.text = std::to_string(change.gpus) + " more " +
                 (change.gpus == 1 ? "GPU becomes free" : "GPUs become free") +
-                (by_node.size() == 1 ? " on " + by_node.begin()->first : ": " + Names(parts));
+                (by_node.size() == 1 ? " on " + by_node.begin()->first : ": " + Listed(parts));
   return change;
 }
 
@@ -232,8 +232,8 @@ RoomChange ToTolerate(const TaintSet& taints) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   RoomChange change;
-  change.text =
-      std::string("its pods tolerate ") + (names.size() == 1 ? "taint " : "taints ") + Names(names);
+  change.text = std::string("its pods tolerate ") + (names.size() == 1 ? "taint " : "taints ") +
+                Listed(names);
   change.taints = std::move(names);
   return change;
 }
@@ -293,7 +293,7 @@ std::optional<RoomChange> NodesToReturn(const RoomAsk& ask) {
   std::sort(names.begin(), names.end());
   RoomChange change;
   change.text =
-      std::string(names.size() == 1 ? "node " : "nodes ") + Names(names) + " can be used again";
+      std::string(names.size() == 1 ? "node " : "nodes ") + Listed(names) + " can be used again";
   for (const Away& one : *least) change.nodes.push_back({one.record->name});
   std::sort(change.nodes.begin(), change.nodes.end());
   return change;

@@ -29,7 +29,6 @@
 
 namespace muster::engine {
 
-inline constexpr int kWindowEnds = 6;
 const char* ToString(WindowEnd end);
 
 struct KeptRoom {

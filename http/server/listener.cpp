@@ -31,7 +31,7 @@ using AddressList = std::unique_ptr<addrinfo, AddressFree>;
 
 std::string ErrnoText() { return std::system_category().message(errno); }
 
-Result<AddressList> Resolve(const std::string& host, std::uint16_t port) {
+Result<AddressList> ResolveLocal(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -98,8 +98,8 @@ Result<std::unique_ptr<Listener>> Listener::Listen(const std::string& host, std:
   const std::string place = (host.empty() ? "*" : host) + ":" + std::to_string(port);
   // "all addresses": one IPv6 socket serves both families; where IPv6 is switched off the next
   // entry is IPv4.
-  Result<AddressList> resolved = Resolve(host.empty() ? "::" : host, port);
-  if (!resolved.ok() && host.empty()) resolved = Resolve("0.0.0.0", port);
+  Result<AddressList> resolved = ResolveLocal(host.empty() ? "::" : host, port);
+  if (!resolved.ok() && host.empty()) resolved = ResolveLocal("0.0.0.0", port);
   if (!resolved.ok()) return resolved.error();
   int fd = -1;
   for (const addrinfo* address = resolved->get(); address != nullptr && fd < 0;

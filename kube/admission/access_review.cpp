@@ -102,8 +102,8 @@ std::optional<Time> DateOf(const std::string& text) {
   const bool whole =
       end == last ||
       (*end == '.' && std::all_of(end + 1, last, [](char c) { return c >= '0' && c <= '9'; }));
-  constexpr int64_t kMostSeconds = int64_t{1} << 40U;
-  if (error != std::errc() || !whole || seconds < 0 || seconds > kMostSeconds) return std::nullopt;
+  constexpr int64_t kMostDate = int64_t{1} << 40U;
+  if (error != std::errc() || !whole || seconds < 0 || seconds > kMostDate) return std::nullopt;
   return Time(seconds * 1'000);
 }
 

@@ -16,7 +16,7 @@ using cluster::Result;
 namespace {
 
 constexpr size_t kMaxLeaseBytes = size_t{1024} * 1024;
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMostSeconds = std::numeric_limits<int32_t>::max();
 
 // Of a call; leaves half of the time in which a renewal must succeed.
 constexpr std::chrono::milliseconds kLeaseTimeout{5000};
@@ -76,10 +76,10 @@ Result<LeaseObject> ReadLease(std::string_view text) {
   const JsonView spec = lease.Get("spec");
   LeaseObject object;
   object.record.holder = spec.Get("holderIdentity").Text();
-  object.record.duration_seconds = spec.Get("leaseDurationSeconds").Integer(0, 0, kMost);
+  object.record.duration_seconds = spec.Get("leaseDurationSeconds").Integer(0, 0, kMostSeconds);
   object.record.acquire_time = spec.Get("acquireTime").Text();
   object.record.renew_time = spec.Get("renewTime").Text();
-  object.record.transitions = spec.Get("leaseTransitions").Integer(0, 0, kMost);
+  object.record.transitions = spec.Get("leaseTransitions").Integer(0, 0, kMostSeconds);
   object.metadata = MetadataOf(metadata);
   if (!problems.none()) return problems.first();
   return object;
