@@ -107,7 +107,7 @@ class Scheduler {
   // `gpus`: see ViewFabric.
   FabricView Fabric(int64_t gpus) const;
   Counts Count() const;
-  // What another engine has to be told to go on from here (decided_facts.hpp).
+  // What another engine has to be told to go on from here (engine/explain/decided_facts.hpp).
   std::vector<Fact> DecidedFacts() const;
   Options options() const;
   // Every broken invariant, one sentence each. For tests and the simulator.

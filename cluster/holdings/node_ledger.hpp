@@ -12,8 +12,7 @@
 // An earmark holds nothing: its pod waits for pods that make way. What a claim (the earmarks that
 // were made together) will take beyond what those who make way for it give up is not shown as free,
 // device by device and resource by resource:
-//   offered = balance − Σ over claims of max(0, Σ its earmarks − Σ held by those who make way for
-//   it)
+//   offered = balance − Σ over claims of max(0, Σ its earmarks − Σ held by those who make way)
 // Nothing is given out that is not offered, so each claim fits when its last one is gone.
 //
 // kube-scheduler knows no devices: it compares the number of GPUs asked for with the number of

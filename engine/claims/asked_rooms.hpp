@@ -7,7 +7,7 @@
 // nodes first: nodes that were just added are empty. It grows as nodes come. Where the gang has to
 // be in the fabric does not count for it.
 //
-// It keeps off gangs that come after the one that asked in order (booking_rules.hpp).
+// It keeps off gangs that come after the one that asked in order (engine/claims/booking_rules.hpp).
 #pragma once
 
 #include <cstddef>

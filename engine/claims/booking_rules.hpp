@@ -10,9 +10,9 @@
 //   4. the booking's gang may evict it when its time comes, and it loses little (R16)
 //   5. something is kept for its restart: it was there before
 //
-// Room that is kept for a gang which asked for nodes (asked_rooms.hpp) keeps gangs off but for 1, 3
-// and 5. Room that is kept for a restart keeps off every gang but its own and those of higher
-// priority in its queue.
+// Room that is kept for a gang which asked for nodes (engine/claims/asked_rooms.hpp) keeps gangs
+// off but for 1, 3 and 5. Room that is kept for a restart keeps off every gang but its own and
+// those of higher priority in its queue.
 #pragma once
 
 #include <memory>

@@ -1,11 +1,10 @@
 // How bookings come, change and go (internal to engine/; R10, R15).
 //
 //   Follow      before a pass: ends bookings of gangs that do not wait for room any more, counts
-//   what
-//               was kept free, and looks again at what of the others' room is free
-//   NextSearch  after a pass, or in it (booking_first.hpp): where room is to be looked for, for a
-//   booking that broke, an earlier
-//               time, or the next gang in order; nothing: nowhere
+//               what was kept free, and looks again at what of the others' room is free
+//   NextSearch  after a pass, or in it (engine/claims/booking_first.hpp): where to look for room,
+//               for a booking that broke, an earlier time, or the next gang in order; nothing:
+//               nowhere
 //   Commit      what was found, outside the lock
 //
 // A booking that broke before its gang has waited for `reserveAfter` is looked for anew. After that

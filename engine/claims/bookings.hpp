@@ -1,6 +1,6 @@
 // Bookings: the room that is booked for gangs that wait, and what that costs (internal to engine/;
-// R10, R15). Owned and guarded by Scheduler; set by booking_search.hpp and
-// booking_exchange.hpp, read by planning.
+// R10, R15). Owned and guarded by Scheduler; set by engine/claims/booking_search.hpp and
+// engine/claims/booking_exchange.hpp, read by planning.
 //
 //   Grant ──▶ booked ──Move: earlier room, or other room where it broke──▶ booked ──End──▶ (gone)
 //                 └──Close: no time is known──▶ closed ──Exchange──▶ closed ──End──▶ (gone)

@@ -1,6 +1,6 @@
 // NodeRequests: the ProvisioningRequests that are made, or to be made, for gangs that lack room
-// (internal to engine/). Only records; provisioning.hpp and asked_rooms.hpp decide. Guarded by
-// Scheduler.
+// (internal to engine/). Only records; engine/claims/provisioning.hpp and
+// engine/claims/asked_rooms.hpp decide. Guarded by Scheduler.
 //
 //   Want ──▶ to be made ──write──▶ there ──(conditions)──▶ failed, expired ──▶ unwanted
 //                 │                  └──Unwant──▶ unwanted ──write──▶ (gone)

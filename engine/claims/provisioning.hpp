@@ -1,6 +1,6 @@
 // Provisioning: gangs that lack room ask cluster-autoscaler for their nodes, by
-// ProvisioningRequests (internal to engine/). Which gangs do, scale_up.hpp decides; what is kept
-// for them, asked_rooms.hpp.
+// ProvisioningRequests (internal to engine/). Which gangs do, engine/claims/scale_up.hpp decides;
+// what is kept for them, engine/claims/asked_rooms.hpp.
 //
 // 1. A request asks for the members that the gang needs to start, as they are. Where they become
 //    others, it is replaced.

@@ -7,9 +7,9 @@
 // there is room for all of them they are nominated and woken, as pods are that never had a gate.
 //
 // With ScaleUp::kProvisioningRequest cluster-autoscaler is asked by a ProvisioningRequest
-// (provisioning.hpp), and the members stay behind their gate; but members without one are seen by
-// autoscalers anyway, and their gang is released as above. So is a gang of one where the class is
-// one of cluster-autoscaler's own, of which it takes one request at a time.
+// (engine/claims/provisioning.hpp), and the members stay behind their gate; but members without one
+// are seen by autoscalers anyway, and their gang is released as above. So is a gang of one where
+// the class is one of cluster-autoscaler's own, of which it takes one request at a time.
 //
 // Nothing is asked for
 //   - of what a queue, an order of an operator or strict order keeps from starting, also where room

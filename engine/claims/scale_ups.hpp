@@ -1,9 +1,8 @@
-// ScaleUps: for which gangs nodes are asked for (internal to engine/). Only records; scale_up.hpp
-// decides. Guarded by Scheduler.
+// ScaleUps: for which gangs nodes are asked for (internal to engine/). Only records;
+// engine/claims/scale_up.hpp decides. Guarded by Scheduler.
 //
 // 1. A gang that is asked for waits for a plan and lacks room. Its pods have no gate of Muster's,
-// or
-//    a ProvisioningRequest asks for them (node_requests.hpp).
+//    or a ProvisioningRequest asks for them (engine/claims/node_requests.hpp).
 // 2. What those gangs ask for counts as used when it is decided about the next one, so that all of
 //    them together stay within the limits of their queues.
 // 3. Those that had to stay away because of others are looked at again when one of these goes.

@@ -1,5 +1,6 @@
 // Actions: what the engine wants done. kube/ carries them out against a real API server, sim/
-// against a simulated one; both report an Outcome (outcome.hpp) for every action that has an id.
+// against a simulated one; both report an Outcome (engine/contract/outcome.hpp) for every action
+// that has an id.
 //
 // Actions concerning one pod are carried out in the order given; actions of different pods may run
 // at the same time.

@@ -70,7 +70,8 @@ struct Counts {
   int64_t scale_ups = 0;  // gangs for which nodes are asked for
   // ProvisioningRequests of gangs that wait, by cluster::RequestState.
   std::array<int64_t, cluster::kRequestStates> requests{};
-  int64_t restart_kept_pods = 0;  // for which room is kept, see restart_window.hpp
+  // For which room is kept: see engine/preemption/restart_window.hpp.
+  int64_t restart_kept_pods = 0;
   std::array<int64_t, kWindowEnds> restart_windows{};  // ever, by WindowEnd
 };
 

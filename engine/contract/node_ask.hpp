@@ -1,5 +1,5 @@
 // What the engine wants cluster-autoscaler to be asked for, and to be asked for no more: two of the
-// actions (actions.hpp). Plain values.
+// actions (engine/contract/actions.hpp). Plain values.
 #pragma once
 
 #include <cstdint>

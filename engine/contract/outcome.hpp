@@ -1,4 +1,4 @@
-// Outcome: what became of an action (actions.hpp). Plain values.
+// Outcome: what became of an action (engine/contract/actions.hpp). Plain values.
 #pragma once
 
 #include <cstdint>

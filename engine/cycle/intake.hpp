@@ -19,7 +19,7 @@ void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen, clus
 void WithdrawPod(EngineState& state, const cluster::PodUid& uid, cluster::Time now);
 
 // The pods that may be Muster's now, or another scheduler's: all are given to ReassignPod
-// (membership_moves.hpp), first to join, then to leave.
+// (engine/cycle/membership_moves.hpp), first to join, then to leave.
 std::vector<cluster::PodUid> SetOptions(EngineState& state, Options options);
 
 }  // namespace muster::engine

@@ -9,9 +9,8 @@
 // 2. Only where all of them, and the lost ones, find room now. That room is not kept: their
 //    controllers make new pods, which are planned as any others.
 // 3. Never before all lost ones are there, while members are planned, or leave nodes that work, nor
-// again before Course::move_from,
-//    nor while any member of the gang, be it one that would stay, cannot be evicted
-//    (Preemptions::Protect). Nor of a gang that may go on without the lost ones
+//    again before Course::move_from, nor while any member of the gang, be it one that would stay,
+//    cannot be evicted (Preemptions::Protect). Nor of a gang that may go on without the lost ones
 //    (PodGroup::keeps_rest) where an eviction loses more than time (JobTable::LosesByEviction).
 // 4. Begun only where the room that was found is still there.
 #pragma once

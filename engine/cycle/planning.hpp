@@ -1,5 +1,5 @@
 // Planning: the gang that is next in order becomes a PlanJob, which is planned outside the lock;
-// commit.hpp has what comes of it (internal to engine/).
+// engine/cycle/commit.hpp has what comes of it (internal to engine/).
 #pragma once
 
 #include "engine/cycle/planner.hpp"

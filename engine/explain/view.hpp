@@ -22,7 +22,7 @@ std::optional<GangView> ViewGang(const ClaimState& state, const cluster::ObjectK
 // What a node's record and the snapshot do not tell of it.
 void ViewHolders(const ClaimState& state, cluster::NodeIndex index, NodeView& view);
 
-// Every broken invariant of every owner, one sentence each (audit.cpp).
+// Every broken invariant of every owner, one sentence each (engine/audit.cpp).
 std::vector<std::string> Audit(const ClaimState& state, cluster::Time now);
 std::string Dump(const ClaimState& state);
 

@@ -1,6 +1,6 @@
 // Course: what a gang's members and its plan do not tell of how it came to where it is (internal to
-// engine/). Set by the judge (judge.hpp), by the functions below and where the table says;
-// whatever else a state needs follows from the facts.
+// engine/). Set by the judge (engine/judging/judge.hpp), by the functions below and where the table
+// says; whatever else a state needs follows from the facts.
 //
 //   field          the truth for                       set              cleared
 //   queued_at      since when it is complete           complete         a member is missing

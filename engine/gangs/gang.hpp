@@ -56,7 +56,7 @@ struct WorkState {
   std::optional<cluster::Time> tell;   // when it is published without further facts
 };
 
-// What outlives the gang's pods, see succession.hpp.
+// What outlives the gang's pods, see engine/judging/succession.hpp.
 enum class Memory {
   kToTake,  // its owner may have some of an earlier gang -> kOwn
   kOwn,     // -> kLeft

@@ -19,8 +19,8 @@
 
 namespace muster::engine {
 
-// What the PodGroup asks for; of a gang of one (null) its pod. As written: DefectOf (defect.hpp)
-// checks it.
+// What the PodGroup asks for; of a gang of one (null) its pod. As written: DefectOf
+// (engine/gangs/defect.hpp) checks it.
 cluster::Headcount DeclaredMinimum(const cluster::PodGroup* group);
 // What it starts with: the same, but for PodGroup::starts_with.
 cluster::Headcount FirstMinimum(const cluster::PodGroup* group);

@@ -1,5 +1,5 @@
 // Tally: how many members of a gang are what (internal to engine/). Counted by SettleMembers
-// (settle_members.hpp) whenever the gang is judged. Plain values.
+// (engine/judging/settle_members.hpp) whenever the gang is judged. Plain values.
 #pragma once
 
 #include <cstdint>

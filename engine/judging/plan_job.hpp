@@ -60,7 +60,7 @@ struct BookingJob {
   std::vector<End> ends;
   // Else, where nodes are to be closed: who is there. `level`: of which one domain is closed.
   bool closing = false;
-  bool exchange = false;  // see booking_exchange.hpp
+  bool exchange = false;  // see engine/claims/booking_exchange.hpp
   std::vector<policy::BusyNode> busy;
   std::string level;
   uint64_t growth = 0;  // ClusterState::growth() of what is searched

@@ -1,5 +1,4 @@
-// What the policy's queues mean for a gang (internal to engine/). Where the QueueBook is off they
-// mean nothing.
+// What the policy's queues mean for a gang (internal to engine/).
 #pragma once
 
 #include <memory>

@@ -10,7 +10,8 @@ struct StandingState;
 // Tallies the members, forgets plans that were carried out or whose pod can no longer use them, and
 // notes the owners of the pods.
 void SettleMembers(StandingState& state, Gang& gang);
-// Takes up what the gang has been, and says what it wants now: Gang::minimum. See past.hpp.
+// Takes up what the gang has been, and says what it wants now: Gang::minimum. See
+// engine/gangs/past.hpp.
 void Remember(StandingState& state, Gang& gang, cluster::Time now);
 
 }  // namespace muster::engine

@@ -2,8 +2,7 @@
 // contend for room where they have a node in common (R10, R11). Owned and guarded by Scheduler.
 //
 // 1. A node counts that matches the pod's selector, affinity and tolerations and has as many
-// devices
-//    that can serve it, in use or not, ready or not.
+//    devices that can serve it, in use or not, ready or not.
 // 2. Remembered by spec until a node's record changes; a restart forgets it.
 #pragma once
 

@@ -1,8 +1,9 @@
 // Candidates: which pods a gang may have evicted, in which order, and whether a choice among them
 // still holds (internal to engine/). Reads the engine's state, changes nothing of it.
 //
-// Only Muster's own pods, and what losses.hpp says may go. Whom the gang may have evicted, and in
-// which order (R6), is what the policy's queues say (queue_candidates.hpp).
+// Only Muster's own pods, and what engine/preemption/losses.hpp says may go. Whom the gang may have
+// evicted, and in which order (R6), is what the policy's queues say
+// (engine/preemption/queue_candidates.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Freeing: what is in the way of a gang that requires one domain of a level and fits none, for
 // people (internal to engine/). Whether the policy evicts at all does not matter here: who may be
-// evicted is what candidates.hpp says.
+// evicted is what engine/preemption/candidates.hpp says.
 #pragma once
 
 #include <optional>

@@ -5,7 +5,7 @@
 // where it is no matter on which nodes they are; one with required segments goes whole, and so does
 // one whose PodGroup says it (GroupTerms::whole). One that is being bound, or part of which cannot
 // go, is left alone. Pods that leave anyway go by themselves. What PodDisruptionBudgets keep is
-// among them (budgets.hpp).
+// among them (engine/preemption/budgets.hpp).
 #pragma once
 
 #include <memory>

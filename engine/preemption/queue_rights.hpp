@@ -1,6 +1,6 @@
 // Queue rights: whether the policy's queues let a gang have others evicted that are at hand (R4,
-// R5, R7; internal to engine/). Who could be is what queue_candidates.hpp finds. Reads the engine's
-// state, changes nothing of it.
+// R5, R7; internal to engine/). Who could be is what engine/preemption/queue_candidates.hpp finds.
+// Reads the engine's state, changes nothing of it.
 #pragma once
 
 #include <map>

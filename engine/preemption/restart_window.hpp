@@ -7,9 +7,9 @@
 //   AwaitNextAttempt the gang is forgotten with its last pod: how long what it had is still kept
 //
 // What is kept is the gang's, that of the next attempts of its owner (AcrossAttempts), and of gangs
-// of higher priority in its queue: see KeptOff in booking_rules.hpp. Not kept is what a member had
-// that made way for another gang, that ended well, or that had no group: another pod in its place
-// has another name.
+// of higher priority in its queue: see KeptOff in engine/claims/booking_rules.hpp. Not kept is what
+// a member had that made way for another gang, that ended well, or that had no group: another pod
+// in its place has another name.
 #pragma once
 
 #include <optional>

@@ -101,7 +101,8 @@ struct Reason {
   // statuses are not written again because it changed.
   SharedText counts = {};
   SharedShortage shortage = {};  // the same as data; none: room is not what it lacks
-  SharedWords spared = {};       // who did not make room at that try, and why (spared.hpp)
+  // Who did not make room at that try, and why (engine/preemption/spared.hpp).
+  SharedWords spared = {};
   auto operator<=>(const Reason&) const = default;
 };
 

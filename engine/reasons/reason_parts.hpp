@@ -1,5 +1,5 @@
-// What comes with a Reason (internal to reason.hpp): shared by all whose reason it is, so that many
-// gangs that wait for the same cost little. Plain values, any thread.
+// What comes with a Reason (internal to engine/reasons/reason.hpp): shared by all whose reason it
+// is, so that many gangs that wait for the same cost little. Plain values, any thread.
 #pragma once
 
 #include <compare>

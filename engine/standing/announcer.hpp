@@ -7,11 +7,12 @@
 //    process would otherwise take the gang for another one. Without a PodGroup object the bound
 //    pods carry it.
 // 3. Each change of state that people should know gets one Event; an Event that says why the gang
-//    waits is repeated (reminders.hpp). Each change of that reason is also one line in the log.
+//    waits is repeated (engine/standing/reminders.hpp). Each change of that reason is also one line
+//    in the log.
 // 4. Nothing is said of gangs in which Muster has no part.
 //
-// A restart forgets what was written: the record is taken up from the objects (remember.hpp), the
-// status is written once more.
+// A restart forgets what was written: the record is taken up from the objects
+// (engine/judging/remember.hpp), the status is written once more.
 #pragma once
 
 #include <optional>

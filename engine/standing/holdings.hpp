@@ -1,5 +1,5 @@
 // Holdings: which gangs hold something that others may want (internal to engine/). Only records;
-// set by evictions.hpp while a gang is settled. Guarded by Scheduler.
+// set by engine/preemption/evictions.hpp while a gang is settled. Guarded by Scheduler.
 //
 // A gang that holds something has one entry, under the highest priority among its members. It lets
 // go of that before it ends: the entry has its address.

@@ -1,6 +1,6 @@
 // KeptRooms: devices that a gang had, for which others were evicted, and which are kept for it
 // because it lost them before its minRuntime (internal to engine/; docs/design/restart-window.md).
-// Only records; restart_window.hpp decides. Guarded by Scheduler.
+// Only records; engine/preemption/restart_window.hpp decides. Guarded by Scheduler.
 //
 //   Lose ──▶ a member went ──Died──▶ window ──End──▶ (gone)
 //                 └────────────End─────────────────▶ (gone)

@@ -1,5 +1,5 @@
-// Kind: gangs that wait and share one verdict, see pending_queue.hpp (internal to engine/). Plain
-// values; the gangs are the pending queue's.
+// Kind: gangs that wait and share one verdict, see engine/standing/pending_queue.hpp (internal to
+// engine/). Plain values; the gangs are the pending queue's.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,6 @@
 // OrderBook: what operators have ordered and still holds, and the orders to reclaim GPUs that are
-// being carried out (internal to engine/). Only records; ordering.hpp decides. Guarded by
-// Scheduler.
+// being carried out (internal to engine/). Only records; engine/cycle/ordering.hpp decides. Guarded
+// by Scheduler.
 //
 // 1. A standing order holds until another one of the same gang or queue, or until the gang ends. If
 //    the gang's owner may make others in its place, or nobody has seen it since a restart, the

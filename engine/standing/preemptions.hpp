@@ -1,5 +1,5 @@
 // Preemptions: which pods are victims of which gang, and which cannot be for now (internal to
-// engine/). Only records; evictions.hpp decides. Guarded by Scheduler.
+// engine/). Only records; engine/preemption/evictions.hpp decides. Guarded by Scheduler.
 //
 //            Begin                 Ask                    Evicted
 //   (none) ────────▶ nominating ────────▶ evictions asked ────────▶ no way back

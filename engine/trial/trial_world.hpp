@@ -1,6 +1,6 @@
 // TrialWorld: an engine beside an API server and a kube-scheduler of which everything succeeds at
-// once (internal to engine/). What of a cluster could be, played through; see what_if.hpp. Used by
-// one thread.
+// once (internal to engine/). What of a cluster could be, played through; see
+// engine/trial/what_if.hpp. Used by one thread.
 //
 //   1. An evicted pod is gone at once, and nobody makes it again.
 //   2. Time passes only by Pass, from one moment at which something follows to the next.

@@ -1,6 +1,6 @@
 // WhatIf: what would become of a workload, or of all that waits under another policy? Answered by a
-// second engine that receives what the first one knows (trial_world.hpp). Pure function: nothing
-// of the first engine changes.
+// second engine that receives what the first one knows (engine/trial/trial_world.hpp). Pure
+// function: nothing of the first engine changes.
 //
 //   WhatIfAnswer answer = TryOut({.known = scheduler.DecidedFacts(), .workload = facts,
 //                                 .options = scheduler.options(), .now = now});
@@ -9,9 +9,9 @@
 //      time goes on from one deadline to the next (minimum run times, delays), for `horizon` at
 //      most. So what starts does so because nothing but time was missing.
 //   2. Later, for gangs of the workload that do not start so, or, without one, all that do not.
-//      From now on gangs end when that is known (durations.hpp), until nobody waits any more,
-//      nothing follows, or `outlook` is over. So a start is expected, as surely as the weakest word
-//      of all ends before it.
+//      From now on gangs end when that is known (engine/judging/durations.hpp), until nobody waits
+//      any more, nothing follows, or `outlook` is over. So a start is expected, as surely as the
+//      weakest word of all ends before it.
 //   3. Each ends early after `most_rounds` cycles at one moment (nothing should need so many), or
 //      when `stop` says so; then it is not complete.
 #pragma once

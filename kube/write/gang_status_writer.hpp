@@ -11,9 +11,8 @@
 //    so that changing numbers, and a restart with thousands of waiting gangs, make no stream of
 //    writes.
 // 2. Record and status stand in a line each, and the record takes precedence: a leader that follows
-// has
-//    to know it, it names no version, and it goes to an endpoint of its own. What keeps one of them
-//    from being written keeps nothing from the other.
+//    has to know it, it names no version, and it goes to an endpoint of its own. What keeps one of
+//    them from being written keeps nothing from the other.
 // 3. Namespaces take turns, with few calls at a time each (fair_line.hpp).
 // 4. Only what is gone is given up. What is refused for long is said once.
 //

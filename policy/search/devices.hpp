@@ -23,8 +23,8 @@ namespace muster::policy {
 //   kEmptiest    most free: those who share a device are as few as can be
 //                (free is what of both is, compute and memory)
 //   kMostTurns   those that can serve most further pods of the kind: of equal pods that want
-//   several
-//                devices each, as many as can be find room (any other order may strand turns)
+//                several devices each, as many as can be find room (any other order may strand
+//                turns)
 enum class DeviceOrder { kTightest, kEmptiest, kMostTurns };
 
 constexpr DeviceOrder DeviceOrderOf(Strategy strategy) {

@@ -2,9 +2,8 @@
 // gangs, as the API server's objects show it. Part of the Auditor; one thread.
 //
 //   1. From the first Binding that says its gang on, all pods of the Job are bound within the
-//   limit,
-//      or none is. It has started then, until none is bound and no pod is there that succeeded;
-//      what has succeeded counts.
+//      limit, or none is. It has started then, until none is bound and no pod is there that
+//      succeeded; what has succeeded counts.
 //   2. Pods of a Job that has started are not taken back for each other, unless the Job says
 //      muster.dev/min-member, or the policy moves gangs that lost a member.
 //   Where one was bound by itself (before Muster knew of gangs by owner, say) nothing is judged.

@@ -1,10 +1,10 @@
 // Autoscaler: adds nodes for pods that kube-scheduler has marked Unschedulable and takes idle ones
 // away, as cluster-autoscaler does (and Karpenter, as far as this goes).
 //
-//   every scan:  Unschedulable pods, without gates and nominations ─▶ packed on nodes that are
-//   there
-//                or on their way, as kube-scheduler counts ─▶ what is left: nodes of the first pool
-//                whose nodes fit it ─▶ there after `boot`
+//   every scan:  Unschedulable pods, without gates and nominations
+//                  ─▶ packed on nodes that are there or on their way, as kube-scheduler counts
+//                  ─▶ what is left: nodes of the first pool whose nodes fit it
+//                  ─▶ there after `boot`
 //                nodes of pools on which nothing runs, idle for `idle` ─▶ deleted
 //
 // ProvisioningRequests are answered at every scan, in order of their names:

@@ -7,8 +7,7 @@
 //    it. (Not so where a node without label is alone.)
 // 3. An empty value is no label.
 // 4. Of the generations of a tree's labels the one counts that most nodes have, the newest of
-// several
-//    (GenerationsOf). Nodes with labels of another one alone are a finding.
+//    several (GenerationsOf). Nodes with labels of another one alone are a finding.
 // 5. Domains depend on names and labels of the nodes, findings also on whether they have GPUs, but
 //    not on their indices.
 //

@@ -58,8 +58,7 @@ using MegabytesPerSecond = uint32_t;
 //   pcie    12,000 at PIX: what NCCL assumes of PCIe 3.0 x16 (PCI_BW, src/graph/topo.h).
 //   sys      6,000: NCCL's BDW_QPI_BW, the slowest socket link it knows.
 //   PXB, PHB and NODE share more with others than PIX does, and no vendor gives figures. 11/12,
-//   10/12
-//           and 9/12 of PIX are ours: they put the classes in the order of their distance.
+//   10/12 and 9/12 of PIX are ours: they put the classes in the order of their distance.
 //   xgmi    50,000: MI200's link (AMD CDNA 2 white paper), and what amd-smi reports; a second hop
 //           halves it. MI300X: 64,000 (CDNA 3 white paper: 7 links, 896 GB/s both ways).
 //   hccs    28,000: Atlas 800T A2, 392 GB/s both ways over 7 links.
