@@ -5,6 +5,7 @@
 
 #include "cluster/base/units.hpp"
 #include "cluster/holdings/cluster_state.hpp"
+#include "cluster/holdings/node_set.hpp"
 
 namespace muster::engine {
 
