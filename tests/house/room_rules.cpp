@@ -16,7 +16,8 @@ namespace muster::house {
 namespace {
 
 constexpr std::size_t kMostSources = 60;
-constexpr std::string_view kNotInRooms = "engine";
+constexpr std::size_t kMostSeeAll = 12;
+constexpr std::string_view kWholeState = "EngineState&";
 
 // Who includes whom, by name.
 using Graph = std::map<std::string, std::set<std::string>>;
@@ -89,15 +90,13 @@ class Folder {
     }
   }
 
-  void Check(bool in_rooms, std::vector<Finding>& findings) {
-    if (in_rooms) {
-      FindCycles(units_, findings);
-      for (const auto& [room, count] : sources_) {
-        if (count > kMostSources) {
-          findings.push_back({room, 0,
-                              std::to_string(count) + " sources, at most " +
-                                  std::to_string(kMostSources) + " stand together"});
-        }
+  void Check(std::vector<Finding>& findings) {
+    FindCycles(units_, findings);
+    for (const auto& [room, count] : sources_) {
+      if (count > kMostSources) {
+        findings.push_back({room, 0,
+                            std::to_string(count) + " sources, at most " +
+                                std::to_string(kMostSources) + " stand together"});
       }
     }
     FindCycles(rooms_, findings);
@@ -120,6 +119,23 @@ class Folder {
   std::map<std::string, std::size_t> sources_;  // by room
 };
 
+bool TakesWholeState(const SourceFile& file) {
+  return file.path.starts_with("engine/") && file.path.ends_with(".cpp") &&
+         std::any_of(file.lines.begin(), file.lines.end(), [](const std::string& line) {
+           return line.find(kWholeState) != std::string::npos;
+         });
+}
+
+void CheckLayers(const SourceTree& tree, std::vector<Finding>& findings) {
+  const auto count = static_cast<std::size_t>(
+      std::count_if(tree.files.begin(), tree.files.end(), TakesWholeState));
+  if (count <= kMostSeeAll) return;
+  findings.push_back({"engine", 0,
+                      std::to_string(count) + " .cpp take " + std::string(kWholeState) +
+                          ", at most " + std::to_string(kMostSeeAll) +
+                          ": take the lowest layer of the state that is enough"});
+}
+
 }  // namespace
 
 std::vector<Finding> CheckRooms(const SourceTree& tree) {
@@ -129,7 +145,8 @@ std::vector<Finding> CheckRooms(const SourceTree& tree) {
     if (room != nullptr && !room->leaf && IsCode(file.path)) folders[room->name].Add(file);
   }
   std::vector<Finding> findings;
-  for (auto& [name, folder] : folders) folder.Check(name != kNotInRooms, findings);
+  for (auto& [name, folder] : folders) folder.Check(findings);
+  CheckLayers(tree, findings);
   return findings;
 }
 
