@@ -24,8 +24,8 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
   if (!read.ok()) {
     for (const cluster::Error& fault : read.faults) Fail(streams, fault.ToString());
     if (!read.compared)
-      streams.err << streams.program << ": note: what the fields say together is checked when "
-                  << "these are mended\n";
+      streams.err << streams.program << ": note: what the fields say together is checked once "
+                  << "these are fixed\n";
     return kExitFailed;
   }
   for (const std::string& note : read.policy.notes) streams.err << note << "\n";

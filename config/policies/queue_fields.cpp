@@ -306,7 +306,7 @@ void VisitPreemption(queues::PreemptionSpec* says, std::vector<std::string>* not
                          "evicted as a whole."},
                         kInheritedCount, &says->max_evictions_per_hour);
         visitor->Amount({"maxEvictedRatio",
-                         "At most so many times the GPUs that a gang asks for are evicted for it.\n"
+                         "A gang evicts at most so many times the GPUs that it asks for.\n"
                          "0: no limit."},
                         kInheritedCount, &says->max_evicted_ratio);
         Enumeration(

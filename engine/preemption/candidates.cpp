@@ -72,10 +72,11 @@ std::vector<policy::Candidate> CandidatesOf(const StandingState& state, const Ga
 
 namespace {
 
-// Of budgets, whose pods may be held to them no more: then it is tried again at the latest.
+// A gang that finds no victims because of PodDisruptionBudgets is tried again after this at the
+// latest: its candidates may no longer be protected then.
 constexpr cluster::Duration kBudgetsAgain = cluster::Seconds(3'600);
 
-// Until they are not any more.
+// Has the gang tried again when what shields its candidates may have ended.
 void AwaitEnd(StandingState& state, const Shielded& shielded, Time now) {
   if (shielded.until) state.preemptions.WakeAt(*shielded.until);
   if (shielded.budgets.empty()) return;

@@ -175,10 +175,10 @@ void NoteEnd(StandingState& state, const Gang& gang, Time since, Time now) {
   state.preemptions.EndedEarly(AcrossAttempts(gang), now);
   const std::string kept = OpenWindow(state, gang, since);
   state.announcer.Tell(gang, true, "GangEndedEarly",
-                       "others were evicted for it, and it ended " +
+                       "it preempted others, and ended " +
                            std::to_string((now - since).value() / 1000) +
                            " s after it had started, before the minRuntime of queue " + queue.name +
-                           ": nobody is evicted for it again within the hour" +
+                           ": it preempts nobody for an hour" +
                            (kept.empty() ? "" : ", and " + kept));
 }
 

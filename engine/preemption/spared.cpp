@@ -37,9 +37,9 @@ std::vector<std::string> WhyNotEnough(const KnownCandidates& candidates) {
                                [](const VictimChoice& one) { return !one.list->empty(); });
   if (any) {
     words.insert(words.begin(),
-                 "all that may be evicted for it together would not make enough room");
+                 "evicting all that it may evict would not make enough room");
   } else if (words.empty()) {
-    words.emplace_back("nobody runs who may be evicted for it");
+    words.emplace_back("nothing runs that it may evict");
   }
   return words;
 }
@@ -51,7 +51,7 @@ std::string EvictionBar(const StandingState& state, const Gang& gang, Time now) 
   if (refusal != nullptr && !refusal->may_evict)
     return "kube-scheduler refused it, and would have evicted them for nothing";
   if (const auto from = MayPreemptFrom(state, gang); from && *from > now)
-    return "others were evicted for it in vain: not before " + ShowTime(*from);
+    return "it preempted others in vain: not before " + ShowTime(*from);
   if (!MayPreempt(state, gang))
     return "nobody of its queue has a lower priority, and its queue may reclaim nothing";
   return DelayWords(state, gang, now);

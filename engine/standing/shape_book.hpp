@@ -1,17 +1,17 @@
 // ShapeBook: the nodes that are kept for queues which are guaranteed whole nodes (internal to
 // engine/; R14). Guarded by Scheduler.
 //
-// 1. A queue can have a node if all GPUs there are free, or held by gangs of it or of queues below
-//    it, or by gangs that it may have evicted by R5: CoveredGangs says which have borrowed.
-// 2. So many of those nodes are promised to it as it is guaranteed, or as many as there are. What
-//    queues below it are guaranteed of the same model is part of that. A node is promised to one
-//    claim. It stays so as long as the queue can have it; if it cannot, another node is looked for.
-// 3. What it says is of the last Follow, which sees what changed: the cluster's nodes and holders,
-//    and of gangs what Note told of.
+// 1. A queue can have a node if every GPU there is free, or held by gangs of the queue or of queues
+//    below it, or by gangs that R5 lets it evict: CoveredGangs says which gangs have borrowed.
+// 2. It is promised as many of those nodes as it is guaranteed, or all of them if there are fewer.
+//    What queues below it are guaranteed of the same model is part of that. A node is promised to
+//    one claim, as long as the queue can have it; then the claim gets another node.
+// 3. Its answers are those of the last Follow, which looks at what has changed: nodes and holders
+//    of the cluster, and the gangs that Note named.
 // 4. Another policy begins anew.
 //
-// A restart forgets all of it: which nodes are promised may be others then, and which gangs of a
-// queue have borrowed follows from when they began to run.
+// A restart forgets all of it: other nodes may be promised afterwards. Which gangs of a queue have
+// borrowed follows from when they began to run.
 #pragma once
 
 #include <cstdint>
@@ -47,20 +47,21 @@ class ShapeBook {
 
   // The policy has shapes.
   bool any() const { return queues_.tree().shaped(); }
-  // Something of the gang may have changed that the cluster does not show: its queue, whether it
-  // is preemptible, its members, its earmarks.
+  // The gang may have changed in a way that the cluster does not show: in its queue, its members or
+  // its earmarks, or in whether it is preemptible.
   void Note(const cluster::GangId& gang) { noted_.insert(gang); }
-  // QueueBook is of now. Costs O(nodes / 64) and what changed; O(nodes) where a promise is made.
+  // Needs a QueueBook that has followed the cluster. Costs O(nodes / 64) and what changed; O(nodes)
+  // where a promise is made.
   void Follow();
 
   const std::vector<Claim>& claims() const { return claims_; }
   const std::set<cluster::NodeIndex>& promised(size_t claim) const { return promises_.of(claim); }
-  // 0: it is the claim's alone. 1: nobody is there. 2: others are, whom it may preempt.
+  // 0: only the claim's queue uses the node. 1: nobody does. 2: others do, and it may preempt them.
   int KindOf(size_t claim, cluster::NodeIndex node) const {
     return SuitsOf(claim, node).value_or(NodeSuits{2, 0, {}}).kind;
   }
-  // The claims whose queues could not have the gang evicted, once it has so much more; `stays`:
-  // whatever its queue uses. Not those of its own queues.
+  // The claims of other queues that could not evict the gang once it holds `more`; `stays`: no
+  // queue can, whatever its own queue uses.
   std::vector<size_t> Against(const cluster::GangId& gang, queues::QueueIndex leaf,
                               int64_t priority, bool stays, const queues::Vector& more,
                               bool any_model) const;
@@ -71,18 +72,17 @@ class ShapeBook {
   // Without these nodes those claims, and all others, would have as many as they have now.
   bool HoldWithout(const std::vector<size_t>& claims, const cluster::NodeSet& taken) const;
 
-  // Of queues whose gangs are kept off promised nodes, which may be over for another reason than
-  // that something became free.
+  // Queues whose gangs were kept off promised nodes. That may end although nothing became free.
   void TurnedAway(const std::string& queue) { turned_away_.insert(queue); }
   std::set<std::string> TakeTurnedAway() { return std::exchange(turned_away_, {}); }
-  // No other nodes can be promised in place of those that the gang would take; until something
-  // changes.
+  // Until something changes, no other nodes can be promised in place of those that the gang would
+  // take.
   void NoExchange(const cluster::GangId& gang);
   bool MayExchange(const cluster::GangId& gang) const {
     return no_exchange_at_ != cluster_.generation() || !no_exchange_.contains(gang);
   }
 
-  // Where it is as the cluster is: what does not follow from that; empty: all does.
+  // If it has followed the cluster: what does not follow from the cluster. Empty: all does.
   std::vector<std::string> Audit() const;
 
  private:

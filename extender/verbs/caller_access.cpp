@@ -167,8 +167,8 @@ Result<std::string> CallerAccess::Authorise(const Caller& caller,
   return Error{Code::kForbidden,
                ports_.reviewer == nullptr
                    ? "an embedded cluster lets callers of this machine only " + ToString(access)
-                   : "nobody says who asks to " + ToString(access) +
-                         ": send a bearer token (--token-file; kubectl muster takes one itself), "
+                   : "the request to " + ToString(access) +
+                         " does not say who sends it: send a bearer token (--token-file; kubectl muster takes one itself), "
                          "or a client certificate that the policy names (--cert and --key; "
                          "operators.clientNames)",
                ""};

@@ -1,27 +1,27 @@
-// GroupingBook: which gangs the pods that name no PodGroup are in, kept up as pods, owners and
-// rules change. Pods of Muster's only: by their schedulerName, their gate or its marks, or because
-// a Filter call asks about them.
+// GroupingBook: the gangs of pods that name no PodGroup, kept up to date as pods, owners and rules
+// change. It has Muster's pods only: those with its schedulerName, its gate or its marks, and those
+// about which a Filter call asks.
 //
 //   pod as read ──▶ Join ──▶ pod as reported: pod_group, role, declared_min_member, defect
 //                    │ its owners are not read yet: withheld, until Learn or Start
-//                    │ one of them cannot be: reported in a gang of all that wait for it, and why
+//                    │ one of them cannot be read: reported in a gang of all pods that wait for it,
+//                    │ with the reason
 //   owner as read ──▶ Learn ──▶ its pods, where that makes a difference: GoOn, slice by slice
 //
 // 1. A pod that is bound, or that another leader may be binding, is withheld only before Start: it
 //    holds something, and is reported as a gang of one until its owners are known.
-// 2. A pod keeps its gang when its owners go while it names them, and while they are read anew. One
-//    that names none any more (--cascade=orphan) is alone.
-//    One that was reported and is withheld again, because rules or owners changed, is withdrawn.
-// 3. A gang that can never start is said by the defect of its pods, but of those that are bound.
+// 2. A pod keeps its gang while its owners are deleted or read again, as long as it names them. A
+//    pod that no longer names an owner (--cascade=orphan) is alone. A pod that was reported and is
+//    withheld again, because rules or owners changed, is withdrawn.
+// 3. If a gang can never start, its pods say so in their defect, except those that are bound.
 // 4. A pod whose owner cannot be read is not started: it is reported in a gang that waits, with the
 //    reason (Grouping::Kind::kUnreadable), until the owner can be read, unless the settings say
-//    otherwise. A bound one is reported in the gang in which it was bound, where the pod says that,
+//    otherwise. A bound pod is reported in the gang in which it was bound, if the pod names it, and
 //    else alone.
 // 5. A restart forgets all of it; it follows from the objects again.
-// 6. Pods of one owner are judged together where they fit into a slice. Of a larger gang some are
-//    reported before others, as if the others had been created later: the least minimum that any of
-//    its pods has counts (DeclaredGangs), and the pods beyond it join a gang that was planned
-//    already.
+// 6. Pods of one owner are judged together if they fit into a slice. Of a larger gang some are
+//    reported before others, as if the others had been created later: the smallest minimum of its
+//    pods counts (DeclaredGangs), and further pods join a gang that was planned already.
 //
 // Pure; one thread at a time.
 #pragma once
@@ -49,24 +49,24 @@ struct GroupingSettings {
   cluster::UnreadableOwners unreadable = cluster::UnreadableOwners::kWait;
 };
 
-// What grouping rules may look at of a pod, as JSON: its labels, its owners, its node, and of its
-// annotations what PodFields keeps. Empty: it names a PodGroup, or nothing could be said of it.
-// `owners`: its ownerReferences, where `pod` is a template and has none.
+// What grouping rules may read of a pod, as JSON: its labels, its owners, its node, and those
+// annotations that PodFields keeps. Empty: the pod names a PodGroup, or no rule could say anything
+// about it. `owners`: its ownerReferences, where `pod` is a template and has none.
 std::string GroupingText(const JsonNode& pod, const cluster::Pod& record,
                          std::string_view owners = {});
 
-// Whether a path to a pod leads to something that such a text can have; else it is always absent.
+// Whether such a text can have the member at a path of a pod; else it is always absent.
 bool IsInGroupingText(const cluster::GroupingPath& path);
 
 class GroupingBook {
  public:
   struct Told {
-    std::vector<cluster::Pod> pods;   // to be told again
+    std::vector<cluster::Pod> pods;   // to be reported again
     std::vector<cluster::Pod> first;  // withheld until now
     std::vector<std::string> warnings;
   };
 
-  // Pods that are judged at a time: so many, and those of the same owner, within `most`.
+  // How many pods are judged at a time: `least`, and further ones of the same owner up to `most`.
   struct Slice {
     size_t least = 32;
     size_t most = 128;
@@ -75,14 +75,14 @@ class GroupingBook {
   explicit GroupingBook(OwnerTable::Options options = {}) : GroupingBook(options, Slice()) {}
   GroupingBook(OwnerTable::Options options, Slice slice) : slice_(slice), owners_(options) {}
 
-  // Set, Learn and Start judge a slice of the pods that they are about; as long as the book is
-  // behind, GoOn judges the next. Whoever calls them may do other things in between.
+  // Set, Learn and Start judge a slice of the pods that they concern; as long as the book is behind,
+  // GoOn judges the next slice. The caller may do other things in between.
   bool behind() const { return !to_judge_.empty(); }
   Told GoOn();
 
   // Until it is called no pod is in a gang by its owners, and no owner is read.
   Told Set(GroupingSettings settings);
-  // What is said of the pod next is said with this; before Join.
+  // The text by which the pod is judged from now on; called before Join.
   void Keep(const cluster::PodUid& pod, std::shared_ptr<const std::string> text);
   // Nothing: it is withheld.
   std::optional<cluster::Pod> Join(cluster::Pod pod, cluster::Time now);
@@ -91,8 +91,8 @@ class GroupingBook {
   Told Learn(const OwnerKey& key, OwnerAnswer answer, cluster::Time now);
   // From here on decisions are made.
   Told Start();
-  // Brings a pod of which kube-scheduler asks to what is known of it. `why`: it cannot be said yet,
-  // for people; empty: it is said.
+  // Adds to a pod about which kube-scheduler asks what is known of its gang. `why`: why that is not
+  // known yet, for people; empty: it is known.
   struct Asked {
     std::string why;
     Told told;
@@ -101,7 +101,7 @@ class GroupingBook {
 
   // Pods that were reported, and withheld since the last call: report this before any other fact.
   std::vector<cluster::PodUid> TakeWithdrawn() { return std::exchange(withdrawn_, {}); }
-  // What is said of the pod; null: nobody asked for it, or it names its PodGroup.
+  // The pod's grouping; null: nobody asked for it, or it names its PodGroup.
   const Grouping* Find(const cluster::PodUid& pod) const;
   size_t withheld() const { return withheld_; }
   OwnerTable& owners() { return owners_; }
@@ -119,7 +119,7 @@ class GroupingBook {
   };
 
   bool Mine(const Entry& entry) const;
-  // True: it says something else now.
+  // True: the judgement has changed.
   bool Judge(const cluster::PodUid& uid, Entry& entry);
   bool KeepsJudgement(const Entry& entry, const Grouping& grouping);
   Grouping LookAt(const cluster::PodUid& uid, const JsonNode& pod, Entry& entry);
@@ -136,7 +136,7 @@ class GroupingBook {
   size_t withheld_ = 0;
   std::vector<cluster::PodUid> withdrawn_;
   std::unordered_map<cluster::PodUid, Entry> pods_;
-  // Behind the outermost owner that is known of each: those of one gang follow each other.
+  // Ordered by the outermost owner that is known of each: pods of one gang follow each other.
   std::set<std::pair<std::string, cluster::PodUid>> to_judge_;
 };
 

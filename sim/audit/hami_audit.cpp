@@ -38,7 +38,7 @@ std::vector<std::string> HamiFaults(const PodRecord& bound, const cluster::Node&
     const bool planned = std::find(given.begin(), given.end(), gpu.index) != given.end();
     const bool told_of = listed.contains(gpu.uuid);
     if (planned ? all_ask && !told_of : told_of)
-      faults.push_back(what + (planned ? "is not told of " : "is told of ") + gpu.uuid);
+      faults.push_back(what + (planned ? "is not given " : "is given ") + gpu.uuid);
   }
   return faults;
 }

@@ -356,7 +356,7 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
             ":4:13: placement.strategy: expected binpack or spread, found "
             "\"sideways\"\nmuster: " +
             file + ":5:3: placement.colour: unknown field, expected strategy or machineProfiles\n" +
-            "muster: note: what the fields say together is checked when these are mended\n");
+            "muster: note: what the fields say together is checked once these are fixed\n");
   std::ofstream(file) << head << "schedulerNames: [default-scheduler]\n";
   const CliRun together = Run({"check-policy", file});
   CHECK(together.status == kExitFailed);

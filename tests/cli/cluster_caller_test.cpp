@@ -158,7 +158,7 @@ TEST_CASE("who may take a token in one namespace alone sees that namespace", "[c
 TEST_CASE("without a token only public pages are answered, and it is said why", "[cli][plugin]") {
   Cluster cluster;
   CHECK_THAT(cluster.Run({"get", "gangs", "-A"}, kExitFailed),
-             Catch::Contains("nobody says who asks to list gangs.muster.dev") &&
+             Catch::Contains("the request to list gangs.muster.dev does not say who sends it") &&
                  Catch::Contains("you have no token for Muster: HTTP 403"));
   CHECK(cluster.token_requests.size() == 2);
   cluster.pages.public_pages = {"gangs"};

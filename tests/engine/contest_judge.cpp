@@ -171,7 +171,7 @@ void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
            queues::Describe(*tree_, one));
   }
   if (const auto excess = later.Exceeds(staying)) {
-    Fail("gang " + claimant + " may not start, and others are evicted for it: in queue " +
+    Fail("gang " + claimant + " may not start, and yet it preempts others: in queue " +
          tree_->at(excess->queue).name + " it would use " + std::to_string(excess->would) + " of " +
          std::to_string(excess->most));
   }

@@ -71,8 +71,8 @@ TEST_CASE("the Event says for how long nobody is evicted", "[engine][queues][end
   }
   world.Settle();
   CHECK(world.Told("GangEndedEarly") ==
-        "others were evicted for it, and it ended 30 s after it had started, before the minRuntime "
-        "of queue x: nobody is evicted for it again within the hour");
+        "it preempted others, and ended 30 s after it had started, before the minRuntime "
+        "of queue x: it preempts nobody for an hour");
 }
 
 TEST_CASE("a gang that ran for its minRuntime may have others evicted again",

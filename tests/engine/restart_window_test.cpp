@@ -86,8 +86,8 @@ TEST_CASE("its victims do not get the devices back before the window has passed"
   CHECK(world.Gang("large").kept->pods == 8);
   CHECK(world.Gang("large").kept->nodes == "n0");
   CHECK(world.Told("GangEndedEarly") ==
-        "others were evicted for it, and it ended 30 s after it had started, before the minRuntime "
-        "of queue x: nobody is evicted for it again within the hour, and what it had on n0 is kept "
+        "it preempted others, and ended 30 s after it had started, before the minRuntime "
+        "of queue x: it preempts nobody for an hour, and what it had on n0 is kept "
         "for it for 300 s");
   world.Pass(Seconds(299));
   CHECK(world.Gang("old-again").state == GangState::kQueued);
@@ -306,8 +306,8 @@ TEST_CASE("a gang all of whose pods are deleted at once has ended early, too",
   world.Vanish(at_once);
   world.Settle();
   CHECK(world.Told("GangEndedEarly") ==
-        "others were evicted for it, and it ended 30 s after it had started, before the minRuntime "
-        "of queue x: nobody is evicted for it again within the hour, and what it had on n0 is kept "
+        "it preempted others, and ended 30 s after it had started, before the minRuntime "
+        "of queue x: it preempts nobody for an hour, and what it had on n0 is kept "
         "for it for 300 s");
   world.Pass(Seconds(300));
   world.Start("small", "y", 8);

@@ -53,7 +53,7 @@ TEST_CASE("a gang that waits shows why nobody makes way: by priority", "[engine]
     world.Submit("new", 3, 8, 10);
     world.Pass(Seconds(5));
     CHECK(Why(world, "new") ==
-          Words{"all that may be evicted for it together would not make enough room",
+          Words{"evicting all that it may evict would not make enough room",
                 "gang default/high: it is not of lower priority"});
   }
 }
@@ -76,7 +76,7 @@ TEST_CASE("a gang that waits shows why nobody makes way: by the rules of its que
 
 TEST_CASE("who is spared is named, with why", "[engine][preemption][queues]") {
   engine::KnownCandidates known;
-  CHECK(engine::WhyNotEnough(known) == Words{"nobody runs who may be evicted for it"});
+  CHECK(engine::WhyNotEnough(known) == Words{"nothing runs that it may evict"});
   known.shielded.gangs = 2;
   known.shielded.why = "gang default/a: it runs for less than minRuntime";
   known.refused.push_back({{{"default", "b"}, false}, "it is within the guarantee of queue y"});

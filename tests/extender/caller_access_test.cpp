@@ -75,7 +75,8 @@ TEST_CASE("a what-if without that right is refused before it costs anything", "[
   asked.request.body = "nothing that could be read";
   asked.request.peer = "127.0.0.1";
   CHECK_THAT(asked.Refusal(Code::kForbidden),
-             Catch::Contains("nobody says who asks to create whatifs.muster.dev: send a bearer"));
+             Catch::Contains("the request to create whatifs.muster.dev does not say who sends it: "
+                             "send a bearer"));
   asked.Sends("secret");
   CHECK_THAT(asked.Refusal(Code::kForbidden),
              Catch::Contains("ann may not create whatifs.muster.dev: bind a Role or ClusterRole"));

@@ -24,7 +24,7 @@ TEST_CASE("without a token a proxy's caller reads nothing but health and metrics
     CAPTURE(path);
     const PageServer::Page page = pages.Proxied(path);
     CHECK(page.status == 403);
-    CHECK(page.Has("nobody says who asks to "));
+    CHECK(page.Has(" does not say who sends it: "));
     CHECK_FALSE(page.Has("team-b"));
   }
   for (const char* path : {"/healthz", "/readyz", "/metrics"})

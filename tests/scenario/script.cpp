@@ -77,7 +77,7 @@ Result<std::string> Script::Run() {
 sim::Cluster& Script::world() {
   if (!world_) {
     options_.audit = true;
-    options_.muster.rules = {};  // people read what is told
+    options_.muster.rules = {};  // people read the Events
     config::UseProfiles(&options_.muster.engine.placement);
     options_.muster.make_reader = [this] {
       reader_ = std::make_shared<extender::FactReader>(grouping_);

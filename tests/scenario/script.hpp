@@ -37,7 +37,7 @@
 //   order reclaim QUEUE N [10m]    with how long the queue pauses
 //   order would-reclaim QUEUE N    only says who would go
 //   order cancel GANG
-//   restart muster|kube-scheduler  what stands of orders is told again
+//   restart muster|kube-scheduler  standing orders are told again
 //   show gangs|pods|nodes|writes|events|requests|scale-up
 //
 // Names are NAMESPACE/NAME or NAME in namespace default. '#' starts a comment.

@@ -295,7 +295,7 @@ std::string World::CheckProgress() {
 
 std::string World::Finish() {
   ApiServer& api = cluster_->api();
-  Tell("(everything is mended)");
+  Tell("(all faults end)");
   if (autoscaler_ != nullptr) autoscaler_->Stop();
   cluster_->muster()->SetFaults({});
   for (const char* ns : kNamespaces) api.SetOwnerReads(ns, OwnerReads::kServed);

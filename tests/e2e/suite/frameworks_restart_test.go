@@ -32,7 +32,7 @@ func TestTheNextAttemptOfAJobSetFindsItsRoomAgainAndHasNobodyEvictedTwice(t *tes
 	p.waitsFor(small, "NotEnoughGpus")
 	p.failsOnce()
 	p.eventually(60*time.Second, "its next attempt runs", p.attemptRuns(1))
-	p.told(p.ns, "GangEndedEarly", "nobody is evicted for it again within the hour")
+	p.told(p.ns, "GangEndedEarly", "it preempts nobody for an hour")
 	if n := p.bound(small); n > 0 {
 		t.Errorf("%d pods of the small gang took its room", n)
 	}

@@ -144,7 +144,7 @@ func TestOrdersAreTakenFromWhomRBACLets(t *testing.T) {
 	e.setQueues("- {name: research}\n- {name: edu}\n")
 	ann, bob := e.operator("ann"), e.account("bob")
 	const state = "/v1/queues/edu/state"
-	e.refused(http.StatusForbidden, "nobody says who asks to update queues/state.muster.dev", "", state, hold)
+	e.refused(http.StatusForbidden, "the request to update queues/state.muster.dev does not say who sends it", "", state, hold)
 	e.refused(http.StatusForbidden, "does not know the bearer token", "made-up", state, hold)
 	e.refused(http.StatusForbidden, `may not update queues/state.muster.dev \"edu\"`, bob, state, hold)
 	broken := e.proxy.Add(proxy.Fault{Match: proxy.Of("authentication.k8s.io/v1"), Status: http.StatusInternalServerError})

@@ -163,7 +163,7 @@ func TestKubectlMusterShowsWhatTheTokenOfItsServiceAccountMaySee(t *testing.T) {
 	ann := other.person("ann")
 	ann.told(false, `services "http:muster-api:api" is forbidden`, "train", "get", "gangs", "-A")
 	ann.bind("muster-api")
-	ann.told(false, "nobody says who asks to list gangs.muster.dev", "train", "get", "gangs", "-A")
+	ann.told(false, "the request to list gangs.muster.dev does not say who sends it", "train", "get", "gangs", "-A")
 	ann.bind("muster-oncall")
 	ann.told(true, "train", "", "get", "gangs", "-A")
 	ann.told(true, "theirs", "train", "get", "gangs")

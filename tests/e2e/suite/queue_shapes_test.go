@@ -139,5 +139,5 @@ func TestAGangThatDiesEarlyFindsItsRoomAgainAndHasNobodyEvictedTwice(t *testing.
 	e.addPods(mine.Pods()...)
 	e.waitsFor(mine, "NotEnoughGpus")
 	e.runsOn(5*time.Second, small)
-	e.told(e.ns, "GangEndedEarly", "nobody is evicted for it again within the hour")
+	e.told(e.ns, "GangEndedEarly", "it preempts nobody for an hour")
 }

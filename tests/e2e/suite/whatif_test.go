@@ -278,7 +278,7 @@ func TestWhatIfIsAnsweredToWhomRBACLets(t *testing.T) {
 	g := e.gang("g", 1, 1)
 	file := e.manifest(g)
 	for token, words := range map[string]string{
-		"":                    "nobody says who asks to create whatifs.muster.dev",
+		"":                    "the request to create whatifs.muster.dev does not say who sends it",
 		e.file("bob", bob):    "may not create whatifs.muster.dev: bind a Role or ClusterRole",
 		e.file("no", "token"): "does not know the bearer token",
 	} {
