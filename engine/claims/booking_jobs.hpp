@@ -13,11 +13,11 @@ struct ClaimState;
 
 inline constexpr cluster::Duration kAgain = cluster::Seconds(10);
 
-// Brings up to date what of their room is free. Costs O(room) after a change of the cluster.
+// Finds out again what is free of each booking's room. Costs O(room) after a change of the cluster.
 void LookAtBookings(ClaimState& state, cluster::Time now);
-// What `search` says, for that gang.
+// The job that makes this search for the gang.
 PlanJob SearchJob(ClaimState& state, const Gang& gang, BookingJob search, cluster::Time now);
-// The gang and the nodes are those for which it was searched.
+// The gang and the nodes are still those for which the job searched.
 bool StillSearched(ClaimState& state, const PlanJob& job);
 void SetRoom(const ClaimState& state, std::vector<cluster::Placement> room, Booking& booking);
 

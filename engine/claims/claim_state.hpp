@@ -1,5 +1,5 @@
-// What is kept or asked for, for gangs that wait (internal to engine/): bookings, nodes of
-// autoscalers. Guarded by Scheduler's lock.
+// ClaimState: the layer above StandingState (internal to engine/): room that is booked for gangs
+// that wait, and nodes that are requested for them. Guarded by Scheduler's lock.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
-// EngineState: every owner of state in the engine (internal to engine/), in layers: a function
-// takes the lowest layer that has what it needs. Guarded by Scheduler's lock. README.md says who
+// EngineState: the highest layer of state, with every owner (internal to engine/). A function takes
+// the lowest layer that has what it needs. Guarded by Scheduler's lock. engine/README.md says who
 // owns what.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Facts about nodes, and which gangs are looked at for them (internal to engine/).
+// Facts about nodes, and which gangs are looked at again because of them (internal to engine/).
 #pragma once
 
 #include "cluster/records/node.hpp"
@@ -11,11 +11,11 @@ struct StandingState;
 void ApplyNode(StandingState& state, const cluster::Node& node);
 void RemoveNode(StandingState& state, const cluster::NodeUid& uid);
 
-// The pod has a plan there that may not hold any more.
+// The pod's plan may not hold any more: its gang is looked at again.
 void TouchPlan(StandingState& state, const cluster::PodUid& uid);
-// The gangs of whatever is held on the node are looked at, if it is more than there is.
+// If more is held on the node than it has, the gangs that hold it are looked at again.
 void TouchUnsound(StandingState& state, cluster::NodeIndex node);
-// Gangs whose Bind calls wait for the node's turn (HamiTurns).
+// Gangs whose Bind calls wait for the node's turn (HamiTurns) are looked at again.
 void TouchTurns(StandingState& state, cluster::NodeIndex node);
 
 }  // namespace muster::engine

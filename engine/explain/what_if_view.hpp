@@ -1,4 +1,5 @@
-// What would become of a workload or a policy: see TryOut. Plain values.
+// What would become of a workload or a policy. Plain values. Parts 1 (now) and 2 (later) are those
+// of TryOut (engine/trial/what_if.hpp).
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,9 @@ struct WhatIfStart {
 
 // Pods that are evicted together for one gang.
 struct WhatIfEviction {
-  GangId gang;              // theirs
-  cluster::ObjectKey by;    // for which
-  int64_t pods = 0;         // of them
+  GangId gang;              // that they belong to
+  cluster::ObjectKey by;    // the gang that preempts them
+  int64_t pods = 0;         // evicted
   int64_t pods_in_all = 0;  // of the gang, before
   int32_t priority = 0;     // of the gang
   std::string queue;        // of the gang
@@ -35,25 +36,25 @@ struct WhatIfLater {
   cluster::Duration after;                     // from now on
   queues::Trust by = queues::Trust::kNone;     // the weakest word of all ends before it
   GangId last;                                 // which gang's end was the last one before it
-  std::vector<WhatIfEviction> evictions = {};  // for it
+  std::vector<WhatIfEviction> evictions = {};  // by which it gets its room
 };
 
 struct WhatIfWait {
-  GangView gang;                     // as it is at the end of 1
+  GangView gang;                     // at the end of part 1
   std::optional<TurnView> turn;      // of gangs of the workload
   std::optional<WhatIfLater> later;  // nothing: nobody knows
 };
 
 struct WhatIfAnswer {
   std::vector<WhatIfStart> starts;        // in order
-  std::vector<WhatIfEviction> evictions;  // in order; of 1
+  std::vector<WhatIfEviction> evictions;  // in part 1, in order
   std::vector<WhatIfWait> waits;  // gangs that do not start, by id; those that lost pods too
-  std::vector<QueueView> queues;  // at the end of 1
+  std::vector<QueueView> queues;  // at the end of part 1
   std::vector<GangId> workload;   // the gangs of which it has pods or the PodGroup
-  bool complete = true;           // 1
-  // How far 2 went: what is not known to start by then starts later, or never.
+  bool complete = true;           // part 1 was not cut off
+  // How far part 2 went: what is not known to start by then starts later, or never.
   cluster::Duration looked_ahead;
-  bool looked_at_all = true;  // 2 was not cut off
+  bool looked_at_all = true;  // part 2 was not cut off
 };
 
 // Has not started, or lacks members.

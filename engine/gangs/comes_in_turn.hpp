@@ -5,13 +5,13 @@
 
 namespace muster::engine {
 
-// kube-scheduler's answer for it depends on which other members came before.
+// kube-scheduler's answer for the member depends on which other members came before.
 inline bool ComesInTurn(const Member& member) {
   const cluster::PodRules& rules = member.pod->spec->rules;
   return !rules.affinity.empty() || !rules.spread.empty();
 }
 
-// In its turn, and no sooner, it is nominated.
+// The member is nominated when its turn has come, not before.
 inline bool IsNominatedInTurn(const Member& member) {
   return !member.pod->spec->rules.spread.empty();
 }

@@ -1,4 +1,4 @@
-// Headcounts: so many members in all, and of each role so many; how they are added and compared
+// How Headcounts (a number of members in all, and one for each role) are added and compared
 // (internal to engine/). Pure.
 #pragma once
 

@@ -38,7 +38,7 @@ struct MoveJob {
   bool whole = false;    // all or none of them: GroupTerms
 };
 
-// Those that are to leave so that the gang is whole again elsewhere.
+// The members that are to leave, so that the gang is whole again elsewhere.
 struct Move {
   std::vector<cluster::PodUid> pods;      // ordered
   bool whole = false;                     // all of the gang's
@@ -53,12 +53,13 @@ struct BookingJob {
   struct End {
     cluster::Time at;
     cluster::GangId gang;
-    queues::Trust by = queues::Trust::kNone;  // the weakest up to this one
+    queues::Trust by = queues::Trust::kNone;  // the weakest estimate of all ends up to this one
   };
   // Who leaves, when that is known: one step and one end for each gang, in order of time.
   std::vector<policy::Leaving> steps;
   std::vector<End> ends;
-  // Else, where nodes are to be closed: who is there. `level`: of which one domain is closed.
+  // Otherwise nodes are to be closed: `busy` says who is there. `level`: one domain of it is
+  // closed.
   bool closing = false;
   bool exchange = false;  // see engine/claims/booking_exchange.hpp
   std::vector<policy::BusyNode> busy;
@@ -73,31 +74,31 @@ struct PlanJob {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   policy::GangRequest request;
   std::vector<SegmentRule> segments;  // for its elastic members, and lost ones
-  // Its required members are lost ones of a gang that runs: as many come back as find room.
+  // The gang runs, and its required members are lost ones: as many come back as find room.
   bool one_by_one = false;
   bool all_there = true;  // as many as the gang lacks
   bool plain = false;     // no exclusions: a failure holds for every gang that asks for this
-  // On failure, find out whether it would fit this: the cluster with only that on it which stays,
-  // see EverFits. Null: nobody asks.
+  // If it does not fit, whether it would fit this is found out, too: the cluster with only what
+  // stays on it (EverFits). Null: that is not asked.
   std::shared_ptr<const cluster::Snapshot> empty;
   uint64_t basis = 0;               // EverFits::basis() then
   std::string fits_in;              // EverFits::FitsIn, where that is known already
   KnownCandidates candidates;       // that it may preempt
   cluster::TopologyTerms topology;  // what it wants; where there are candidates
-  // Its queues leave no room for it: it is placed only where victims make some.
+  // Its queues leave no room for it: it is placed only where victims make room.
   bool over_queue = false;
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
   MoveJob move;
-  // From whose booked room the gang is kept: `snapshot` does not have it, `unkept` does. Null: from
-  // nobody's.
+  // The bookings whose room the gang may not use: `snapshot` lacks that room, `unkept` has it.
+  // Null: there are none.
   BookingNumbers kept_off;
   std::shared_ptr<const cluster::Snapshot> unkept;
-  // Not the gang's plan, but room to book for it. Null: its plan.
+  // Room to book is looked for. Null: a plan for the gang is.
   std::shared_ptr<const BookingJob> booking;
-  // Besides what is kept for others, no member that is not lost goes there: the queue's limits of
-  // the devices' models forbid it. Null: nowhere.
+  // Nodes where no member goes except lost ones, because of the queue's limits for models of
+  // devices. Null: there are none.
   std::shared_ptr<const cluster::NodeSet> closed;
-  // Nodes that other queues are guaranteed as a whole.
+  // Nodes that are promised to other queues as whole nodes.
   ShapedNodes shaped;
 };
 
@@ -107,21 +108,21 @@ struct PlanResult {
   Batches elastic;
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
-  // Of PlanJob::empty: the domain of the level that it requires in which it would fit; empty: in
-  // none, it requires none, or nobody asked.
+  // On PlanJob::empty: the domain, of the level that it requires, in which it would fit. Empty: in
+  // none, it requires none, or that was not asked.
   std::string fits_in;
-  bool shielded = false;  // unless placed: those that are protected for now would make room
+  bool shielded = false;  // unless placed: victims that are protected for now would make room
   Down down;  // unless placed: where `shortage` says, or, if that is nowhere, what would be enough
   std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
   std::optional<Move> move;              // unless placed
-  bool booked = false;                   // unless placed: it would be, but for what others booked
+  bool booked = false;  // unless placed: it would be without the bookings of others
   // It would be placed, or is, on nodes that other queues are guaranteed.
   bool on_shaped = false;
   policy::LaterAnswer later;  // of PlanJob::booking
 };
 
 struct Turn {
-  bool over = false;           // of the pass: nobody is left
+  bool over = false;           // the pass is: no gang is left
   std::optional<PlanJob> job;  // of a pending gang; nothing: none was found yet
 };
 

@@ -44,8 +44,8 @@ class HamiTurns {
   HamiTurns(const cluster::ClusterState& cluster, const Membership& members)
       : cluster_(cluster), members_(members) {}
 
-  // Nothing: the member waits for no turn. One that waits has a plan and a Bind call for it, and its
-  // gang's barrier is open.
+  // Nothing: the member waits for no turn. One that waits has a plan and a Bind call for it, and
+  // its gang's barrier is open.
   std::optional<HamiWait> WaitOf(const Gang& gang, const Member& member, cluster::Time now) const;
   bool Waits(const Gang& gang, cluster::Time now) const;
   // Remembers for whom each member waits. Nothing: none waits, or has waited.

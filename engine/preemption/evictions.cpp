@@ -174,12 +174,11 @@ void NoteEnd(StandingState& state, const Gang& gang, Time since, Time now) {
   if (now - since >= cluster::Duration(least)) return;
   state.preemptions.EndedEarly(AcrossAttempts(gang), now);
   const std::string kept = OpenWindow(state, gang, since);
-  state.announcer.Tell(gang, true, "GangEndedEarly",
-                       "it preempted others, and ended " +
-                           std::to_string((now - since).value() / 1000) +
-                           " s after it had started, before the minRuntime of queue " + queue.name +
-                           ": it preempts nobody for an hour" +
-                           (kept.empty() ? "" : ", and " + kept));
+  state.announcer.Tell(
+      gang, true, "GangEndedEarly",
+      "it preempted others, and ended " + std::to_string((now - since).value() / 1000) +
+          " s after it had started, before the minRuntime of queue " + queue.name +
+          ": it preempts nobody for an hour" + (kept.empty() ? "" : ", and " + kept));
 }
 
 namespace {

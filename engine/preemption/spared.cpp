@@ -36,8 +36,7 @@ std::vector<std::string> WhyNotEnough(const KnownCandidates& candidates) {
   const bool any = std::any_of(candidates.choices.begin(), candidates.choices.end(),
                                [](const VictimChoice& one) { return !one.list->empty(); });
   if (any) {
-    words.insert(words.begin(),
-                 "evicting all that it may evict would not make enough room");
+    words.insert(words.begin(), "evicting all that it may evict would not make enough room");
   } else if (words.empty()) {
     words.emplace_back("nothing runs that it may evict");
   }

@@ -7,13 +7,13 @@ namespace muster::engine {
 
 struct StandingState;
 
-// The pod lives on and is not what it was when it was chosen.
+// The pod stays, and is no longer what it was when it was chosen as a victim.
 void InvalidateVictim(StandingState& state, const Member& victim);
 
 // One of the preemptor's victims was evicted.
 void NoteEvicted(StandingState& state, const GangId& preemptor);
 
-// Something happened to the member that a gang may wait for.
+// Something happened to a member that may be a victim: the gang that waits for it is looked at.
 void TouchPreemptor(StandingState& state, const Member& victim);
 
 // The gang that the pod belongs to is looked at again.

@@ -1,5 +1,6 @@
-// What facts say, and the gangs that follow from them (internal to engine/): the policy, the
-// cluster, gangs and their members, what is under way. Guarded by Scheduler's lock.
+// KnownState: the lowest layer of the engine's state (internal to engine/): the policy, what facts
+// say of the cluster, the gangs and members that follow from them, and which writes are under way.
+// Guarded by Scheduler's lock.
 #pragma once
 
 #include <string>

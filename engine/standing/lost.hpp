@@ -12,19 +12,20 @@
 
 namespace muster::engine {
 
-// A pod that would go, and what it holds. Both are the engine's, and hold until that changes.
+// A pod that would go, and what it holds. Both point into the engine's state, and are valid until
+// it changes.
 struct LostPod {
   const Member* member = nullptr;
   const cluster::Placement* held = nullptr;
 };
 
-// What goes together, and what that costs.
+// Pods that go together, and what that costs.
 struct Lost {
   policy::Loss loss;
   bool whole = false;  // all that is left of the gang
   std::vector<LostPod> pods;
-  // Of a surplus pod: those of its gang that could go in its place, itself among them. Null: it is
-  // none.
+  // For a surplus pod: what the pods of its gang hold that could go in its place, itself among
+  // them. Null: it is no surplus pod.
   std::shared_ptr<const std::vector<cluster::Placement>> alike = nullptr;
 };
 

@@ -1,5 +1,6 @@
-// What gangs have, wait for and may take (internal to engine/): queues, plans, victims, orders,
-// what is said of them. Guarded by Scheduler's lock.
+// StandingState: the layer above KnownState (internal to engine/): what gangs have, wait for and
+// may take (queues, plans, victims, orders), and what was said of them. Guarded by Scheduler's
+// lock.
 #pragma once
 
 #include <utility>

@@ -15,7 +15,7 @@
 
 namespace muster::engine {
 
-// The rights to which the PodDisruptionBudgets of a candidate are a bar, as it is kept by them.
+// The rights by which a candidate cannot go, because its PodDisruptionBudgets stand against them.
 class BarredRights {
  public:
   void Add(queues::Right right) { rights_ |= 1U << static_cast<unsigned>(right); }
@@ -44,7 +44,7 @@ class LawfulSets final : public policy::VictimSets {
   bool Allows(const std::vector<bool>& chosen) override;
   bool AllowsParts(const std::vector<bool>& chosen) override;
   std::vector<bool> AllowsInOrder(const std::vector<size_t>& order) override;
-  // Not more than maxEvictedRatio says; those that leave anyway do not count.
+  // They hold no more than maxEvictedRatio allows; pods that leave anyway do not count.
   bool Moderate(const std::vector<size_t>& chosen) const;
 
  private:
@@ -71,15 +71,15 @@ struct VictimChoice {
   std::shared_ptr<const cluster::NodeSet> first = nullptr;  // by place: these nodes; null: none
 };
 
-// Without candidates of whom that is so.
+// The choice without the candidates for which `out` is true.
 VictimChoice Without(const VictimChoice& choice,
                      const std::function<bool(const policy::Candidate&)>& out);
 
-// Candidates, and what they depend on. As long as gangs are planned in vain, nothing of that
-// changes.
+// Candidates, and everything that they depend on: found again only when some of that changes. While
+// gangs are planned in vain nothing does.
 struct KnownCandidates {
   bool known = false;
-  int64_t priority = 0;  // of the gang that has them evicted
+  int64_t priority = 0;  // of the gang that would evict them
   std::string queue;     // the same
   cluster::Usage asks;   // the same
   cluster::Time at;

@@ -168,7 +168,8 @@ Result<std::string> CallerAccess::Authorise(const Caller& caller,
                ports_.reviewer == nullptr
                    ? "an embedded cluster lets callers of this machine only " + ToString(access)
                    : "the request to " + ToString(access) +
-                         " does not say who sends it: send a bearer token (--token-file; kubectl muster takes one itself), "
+                         " does not say who sends it: send a bearer token (--token-file; kubectl "
+                         "muster takes one itself), "
                          "or a client certificate that the policy names (--cert and --key; "
                          "operators.clientNames)",
                ""};

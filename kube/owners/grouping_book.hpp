@@ -75,8 +75,8 @@ class GroupingBook {
   explicit GroupingBook(OwnerTable::Options options = {}) : GroupingBook(options, Slice()) {}
   GroupingBook(OwnerTable::Options options, Slice slice) : slice_(slice), owners_(options) {}
 
-  // Set, Learn and Start judge a slice of the pods that they concern; as long as the book is behind,
-  // GoOn judges the next slice. The caller may do other things in between.
+  // Set, Learn and Start judge a slice of the pods that they concern; as long as the book is
+  // behind, GoOn judges the next slice. The caller may do other things in between.
   bool behind() const { return !to_judge_.empty(); }
   Told GoOn();
 

@@ -52,9 +52,8 @@ TEST_CASE("a gang that waits shows why nobody makes way: by priority", "[engine]
     world.Start("high", 1, 8, 100);
     world.Submit("new", 3, 8, 10);
     world.Pass(Seconds(5));
-    CHECK(Why(world, "new") ==
-          Words{"evicting all that it may evict would not make enough room",
-                "gang default/high: it is not of lower priority"});
+    CHECK(Why(world, "new") == Words{"evicting all that it may evict would not make enough room",
+                                     "gang default/high: it is not of lower priority"});
   }
 }
 
