@@ -14,9 +14,6 @@ namespace muster::engine {
 using cluster::Placement;
 using cluster::Time;
 
-namespace {
-
-// Those that it kept off may fit now.
 void EndBooking(ClaimState& state, const GangId& gang) {
   const Booking* booking = state.bookings.Of(gang);
   if (booking != nullptr && (!booking->kept.empty() || booking->turned_away))
@@ -27,6 +24,8 @@ void EndBooking(ClaimState& state, const GangId& gang) {
 void NoteClosed(Gang& gang, Time now) {
   if (!gang.closed_since) gang.closed_since = now;
 }
+
+namespace {
 
 // Closed room is open for as long as it was closed before: whether it is now, and when that
 // changes.

@@ -19,6 +19,10 @@ void LookAtBookings(ClaimState& state, cluster::Time now);
 PlanJob SearchJob(ClaimState& state, const Gang& gang, BookingJob search, cluster::Time now);
 // The gang and the nodes are still those for which the job searched.
 bool StillSearched(ClaimState& state, const PlanJob& job);
+// Gangs that it kept off may fit now.
+void EndBooking(ClaimState& state, const GangId& gang);
+// Nodes are closed for the gang; only the first time since it ran last is kept.
+void NoteClosed(Gang& gang, cluster::Time now);
 void SetRoom(const ClaimState& state, std::vector<cluster::Placement> room, Booking& booking);
 
 }  // namespace muster::engine

@@ -9,6 +9,7 @@
 #include "engine/claims/claim_state.hpp"
 #include "engine/gangs/minimum.hpp"
 #include "engine/judging/durations.hpp"
+#include "engine/judging/queue_rules.hpp"
 #include "engine/judging/request.hpp"
 #include "engine/preemption/candidates.hpp"
 #include "engine/preemption/queue_rights.hpp"

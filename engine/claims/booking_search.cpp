@@ -8,6 +8,7 @@
 
 #include "engine/claims/booking_exchange.hpp"
 #include "engine/claims/booking_first.hpp"
+#include "engine/claims/booking_jobs.hpp"
 #include "engine/claims/booking_look.hpp"
 #include "engine/claims/booking_rules.hpp"
 #include "engine/claims/claim_state.hpp"

@@ -9,6 +9,7 @@ using cluster::RequestState;
 
 using cluster::GangId;
 using cluster::ObjectKey;
+using cluster::Time;
 
 NodeRequest* NodeRequests::Find(const ObjectKey& key) {
   const auto found = all_.find(key);
