@@ -23,7 +23,8 @@ lint-deps:
 build: deps ## build the release binary: build/release/muster
 	$(call BUILD,release) --target muster
 
-demo: build ## run six gangs on an embedded cluster, over HTTP; print what happened and why
+demo: deps ## run six gangs on an embedded cluster, over HTTP; print what happened and why
+	$(call BUILD,dev) --target muster
 	@bash sim/demo.sh
 
 test: deps ## build and run every test that needs no Kubernetes

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # A demo of one minute on an embedded cluster of 16 nodes with 8 GPUs each: submits six gangs over HTTP and shows the
-# results. Needs build/release/muster (MUSTER names another binary) and leaves nothing running.
+# results. Needs build/dev/muster (MUSTER names another program) and leaves nothing running.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-MUSTER=${MUSTER:-build/release/muster}
+MUSTER=${MUSTER:-build/dev/muster}
 work=$(mktemp -d)
 server=
 cleanup() {
