@@ -40,6 +40,19 @@ PreemptionSpec Inherit(PreemptionSpec own, const PreemptionSpec& above) {
   return own;
 }
 
+// What the queue says of bookings; the rest stays as it is.
+void Say(const BookingRules& rules, BookingTerms& terms) {
+  const auto say = [](const auto& said, auto& term) { term = said.value_or(term); };
+  say(rules.depth, terms.depth);
+  say(rules.min_age, terms.min_age);
+  say(rules.reserve_after, terms.reserve_after);
+  say(rules.reserve_for, terms.reserve_for);
+  say(rules.lend_to_evictable, terms.lend_to_evictable);
+  say(rules.without_checkpoint, terms.without_checkpoint);
+  say(rules.trust, terms.trust);
+  say(rules.max_per_user, terms.max_per_user);
+}
+
 }  // namespace
 
 Tree::Tree(const std::vector<QueueSpec>& queues) {
@@ -134,18 +147,10 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   }
   if (above != nullptr) queue.usage_half_life = above->usage_half_life;
   queue.usage_half_life = spec.usage_half_life.value_or(queue.usage_half_life);
-  books_ = books_ || queue.bookings.depth > 0;
   remembers_ = remembers_ || queue.usage_half_life > cluster::Duration(0);
   if (above != nullptr) queue.bookings = above->bookings;
-  const auto say = [](const auto& said, auto& term) { term = said.value_or(term); };
-  say(spec.bookings.depth, queue.bookings.depth);
-  say(spec.bookings.min_age, queue.bookings.min_age);
-  say(spec.bookings.reserve_after, queue.bookings.reserve_after);
-  say(spec.bookings.reserve_for, queue.bookings.reserve_for);
-  say(spec.bookings.lend_to_evictable, queue.bookings.lend_to_evictable);
-  say(spec.bookings.without_checkpoint, queue.bookings.without_checkpoint);
-  say(spec.bookings.trust, queue.bookings.trust);
-  say(spec.bookings.max_per_user, queue.bookings.max_per_user);
+  Say(spec.bookings, queue.bookings);
+  books_ = books_ || queue.bookings.depth > 0;
   if (above != nullptr) {
     queue.priority_cap = std::min(queue.priority_cap, above->priority_cap);
     if (above->state >= queue.state) {

@@ -9,24 +9,6 @@ namespace muster::engine {
 using cluster::GangId;
 using cluster::Time;
 
-const char* ToString(WindowEnd end) {
-  switch (end) {
-    case WindowEnd::kStarted:
-      return "started";
-    case WindowEnd::kPassed:
-      return "passed";
-    case WindowEnd::kDeleted:
-      return "deleted";
-    case WindowEnd::kNodeGone:
-      return "node_gone";
-    case WindowEnd::kCancelled:
-      return "cancelled";
-    case WindowEnd::kPolicy:
-      break;
-  }
-  return "policy";
-}
-
 const KeptRoom* KeptRooms::Of(const GangId& gang) const {
   if (all_.empty()) return nullptr;
   const auto found = all_.find(gang);

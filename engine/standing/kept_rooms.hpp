@@ -29,8 +29,6 @@
 
 namespace muster::engine {
 
-const char* ToString(WindowEnd end);
-
 struct KeptRoom {
   uint64_t number = 0;
   cluster::GangId gang;                        // across attempts

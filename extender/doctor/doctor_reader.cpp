@@ -12,6 +12,7 @@ using cluster::Error;
 using cluster::Ok;
 using cluster::Result;
 using cluster::Status;
+using kube::Json;
 using kube::JsonProblems;
 using kube::JsonView;
 
@@ -23,7 +24,7 @@ constexpr const char* kPage = "limit=500";
 
 Status ReadObject(const std::string& body, const std::string& path,
                   const std::function<void(const JsonView&)>& read) {
-  const Result<kube::Json> json = kube::Json::Parse(body, kMaxAnswer, path);
+  const Result<Json> json = Json::Parse(body, kMaxAnswer, path);
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView object(json->root(), path, problems);

@@ -35,7 +35,7 @@ http::Response Text(std::string body) {
           .headers = {}};
 }
 
-http::Response Json(std::string body) {
+http::Response JsonAnswer(std::string body) {
   http::Response response;
   response.body = std::move(body);
   return response;
@@ -166,10 +166,11 @@ void ApiHandlers::Mount(http::Server& server) {
   });
   Guard(server, "GET", "/v1/gangs", [this](const http::Request& r) { return Gangs(r); });
   Guard(server, "GET", "/v1/gangs/*", [this](const http::Request& r) { return Gang(r); });
-  MountList(server, "queues",
-            [this](const http::Request&) { return Json(QueuesJson(ports_.scheduler.Queues())); });
+  MountList(server, "queues", [this](const http::Request&) {
+    return JsonAnswer(QueuesJson(ports_.scheduler.Queues()));
+  });
   MountList(server, "nodes", [this](const http::Request&) {
-    return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
+    return JsonAnswer(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
   });
   Guard(server, "GET", "/v1/nodes/*", [this](const http::Request& r) { return Links(r); });
   MountList(server, "topology", [this](const http::Request& r) { return Fabric(r); });
@@ -216,7 +217,7 @@ http::Response ApiHandlers::Fabric(const http::Request& request) const {
                            "?slots"});
     }
   }
-  return Json(FabricJson(ports_.scheduler.Fabric(gpus)));
+  return JsonAnswer(FabricJson(ports_.scheduler.Fabric(gpus)));
 }
 
 http::Response ApiHandlers::Links(const http::Request& request) const {
@@ -226,7 +227,7 @@ http::Response ApiHandlers::Links(const http::Request& request) const {
   const Status may = ports_.access.MayRead(CallerOf(request), ToGet("nodes", {"", parts[0]}));
   if (!may.ok()) return FailedAnswer(may.error());
   if (const auto links = ports_.scheduler.LinksOf(parts[0])) {
-    if (!links->facts.machine.gpus.empty()) return Json(LinksJson(links->facts));
+    if (!links->facts.machine.gpus.empty()) return JsonAnswer(LinksJson(links->facts));
     return FailedAnswer({Code::kNotFound, "node " + parts[0] + " has no GPUs", ""});
   }
   return FailedAnswer({Code::kNotFound, "there is no node " + parts[0], ""});
@@ -243,7 +244,7 @@ http::Response ApiHandlers::Gangs(const http::Request& request) const {
   std::vector<engine::GangView> gangs;
   if (of_all && may.ok()) {
     const Rendering rendering(renderings_);
-    return Json(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
+    return JsonAnswer(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
   }
   std::vector<std::string> namespaces;
   if (may.ok()) {
@@ -259,7 +260,7 @@ http::Response ApiHandlers::Gangs(const http::Request& request) const {
     std::vector<engine::GangView> of_one = ports_.scheduler.Gangs(&one);
     std::move(of_one.begin(), of_one.end(), std::back_inserter(gangs));
   }
-  return Json(GangsJson(gangs, ports_.now()));
+  return JsonAnswer(GangsJson(gangs, ports_.now()));
 }
 
 http::Response ApiHandlers::Gang(const http::Request& request) const {
@@ -290,15 +291,15 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
   const cluster::Time now = ports_.now();
   const Rendering rendering(renderings_);
   const auto fabric = ports_.scheduler.FabricOf(key, now);
-  return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
-                       ports_.scheduler.TurnOf(key), ports_.scheduler.ChangesFor(key, now),
-                       ports_.scheduler.NobodyMakesWay(key, now)));
+  return JsonAnswer(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
+                             ports_.scheduler.TurnOf(key), ports_.scheduler.ChangesFor(key, now),
+                             ports_.scheduler.NobodyMakesWay(key, now)));
 }
 
 http::Response ApiHandlers::WhatIf(const http::Request& request) {
   Result<std::string> page = what_if_.Answer(request);
   if (!page.ok()) return FailedAnswer(page.error());
-  return Json(*std::move(page));
+  return JsonAnswer(*std::move(page));
 }
 
 http::Response ApiHandlers::Create(const http::Request& request) const {
@@ -322,7 +323,7 @@ http::Response ApiHandlers::Create(const http::Request& request) const {
   ports_.cluster->Do(
       [&](sim::ApiServer& api) { created = CreateObjects(api, manifests->objects); });
   if (!created.ok()) return FailedAnswer(created.error());
-  return Json(CreatedJson(*manifests));
+  return JsonAnswer(CreatedJson(*manifests));
 }
 
 http::Response ApiHandlers::List(const http::Request& request) const {
@@ -336,7 +337,7 @@ http::Response ApiHandlers::List(const http::Request& request) const {
     }
   });
   if (!page.ok()) return FailedAnswer(page.error());
-  return Json(*std::move(page));
+  return JsonAnswer(*std::move(page));
 }
 
 http::Response ApiHandlers::Delete(const http::Request& request) const {
@@ -344,7 +345,7 @@ http::Response ApiHandlers::Delete(const http::Request& request) const {
   Status deleted = Stopped();
   ports_.cluster->Do([&](sim::ApiServer& api) { deleted = DeleteObject(api, parts); });
   if (!deleted.ok()) return FailedAnswer(deleted.error());
-  return Json("{}\n");
+  return JsonAnswer("{}\n");
 }
 
 }  // namespace muster::extender

@@ -18,6 +18,24 @@
 namespace muster::extender {
 namespace {
 
+const char* WordOf(engine::WindowEnd end) {
+  switch (end) {
+    case engine::WindowEnd::kStarted:
+      return "started";
+    case engine::WindowEnd::kPassed:
+      return "passed";
+    case engine::WindowEnd::kDeleted:
+      return "deleted";
+    case engine::WindowEnd::kNodeGone:
+      return "node_gone";
+    case engine::WindowEnd::kCancelled:
+      return "cancelled";
+    case engine::WindowEnd::kPolicy:
+      break;
+  }
+  return "policy";
+}
+
 using prometheus::BuildCounter;
 using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
@@ -222,8 +240,7 @@ class Metrics::Impl {
                         .Help("Restart windows of gangs that died early, by how they ended")
                         .Register(registry_);
     for (std::size_t end = 0; end < windows_.size(); ++end) {
-      windows_[end] =
-          &windows.Add({{"outcome", engine::ToString(static_cast<engine::WindowEnd>(end))}});
+      windows_[end] = &windows.Add({{"outcome", WordOf(static_cast<engine::WindowEnd>(end))}});
     }
     pods_ = &OneGauge("muster_pods", "Pods known");
     reservations_ = &OneGauge("muster_reservations", "Pods with a reservation");

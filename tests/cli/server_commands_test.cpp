@@ -47,9 +47,9 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
         "0 of 1 gang would start, 0 pods would be evicted, 0 other gangs would wait\n"
         "\n"
         "WAITS         QUEUE  PRIORITY  START      WHY\n"
-        "default/more                0  not known  NotEnoughGpus: not enough free GPUs: it wants 8 "
+        "default/more  root          0  not known  NotEnoughGpus: not enough free GPUs: it wants 8 "
         "GPUs, 0 were free on the 16 nodes that it may use, the cluster has 128; 0/16 nodes had "
-        "room at its last try: 16 with 0 of 8 GPUs free\n");
+        "room at its last try: 16 with 0 of 8 GPUs free (1 of 1 in queue root)\n");
   std::string urgent = GangYaml("urgent", 1, 8);
   urgent.insert(urgent.find("  schedulerName"), "  priority: 7\n");
   std::ofstream(file) << urgent;
@@ -58,14 +58,18 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
   const std::string answer = run({"-f", file, "--policy", policy}, kExitOk);
   CHECK(answer ==
         "1 of 1 gang would start, 16 pods would be evicted, 0 other gangs would wait\n"
-        "1 gang and 0 queues would be as they are not under the policy in force; these come "
+        "1 gang and 1 queue would be as they are not under the policy in force; these come "
         "first\n"
         "\n"
+        "QUEUE  RESOURCE   GUARANTEE  LIMIT               SHARE                USED  GANGS WAIT\n"
+        "root   gpu                0      -            128 -> 8            128 -> 8      1 -> 0\n"
+        "       gpuMemory          0      -  10439552 -> 652472  10439552 -> 652472\n"
+        "\n"
         "#  STARTS          QUEUE  PRIORITY  NOW            THEN     WHERE\n"
-        "1  default/urgent                7  NotEnoughGpus  at once  node-00\n"
+        "1  default/urgent  root          7  NotEnoughGpus  at once  node-00\n"
         "\n"
         "EVICTED        PODS      QUEUE  PRIORITY  FOR             NOW    THEN     RIGHT\n"
-        "default/train  16 of 16                0  default/urgent  stays  at once  of higher "
+        "default/train  16 of 16  root          0  default/urgent  stays  at once  of higher "
         "priority\n");
   CHECK_THAT(run({"-f", file, "--policy", policy, "-o", "json"}, kExitOk),
              Catch::Contains("\"preemption\": {") && Catch::Contains("\"gpusMilli\": 128000"));
