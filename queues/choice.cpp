@@ -60,10 +60,9 @@ Choice ByName(const Tree& tree, const std::string& asked, const std::string& ns,
 
 Choice Choose(const Tree& tree, const std::string& asked, const std::string& ns,
               const cluster::Labels& labels) {
-  // Where the root is the only queue, every gang is in it, whatever queue it names.
-  if (const Queue& root = tree.at(kRootIndex); root.leaf() && tree.orphan() == kRootIndex)
-    return {Choice::Kind::kChosen, root.name, ""};
-  if (!asked.empty()) return ByName(tree, asked, ns, labels);
+  // Where the root is the only queue, no name counts.
+  const bool only_root = tree.at(kRootIndex).leaf() && tree.orphan() == kRootIndex;
+  if (!asked.empty() && !only_root) return ByName(tree, asked, ns, labels);
   std::array<std::vector<std::string>, 3> found;
   for (uint32_t i = 0; i < tree.size(); ++i) {
     const Queue& queue = tree.at(QueueIndex{i});

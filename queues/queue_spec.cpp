@@ -28,7 +28,8 @@ std::vector<QueueSpec> OneQueue(Order order, WithinQueue within) {
 }
 
 bool OnlyRoot(const std::vector<QueueSpec>& queues) {
-  return queues.size() == 1 && queues.front().name == kRoot;
+  return queues.size() == 1 && queues.front().name == kRoot &&
+         queues.front().fair_by == FairBy::kNone;
 }
 
 int64_t WholeNodesOf(const QueueSpec& queue, const std::string& model) {

@@ -136,7 +136,7 @@ struct QueueSpec {
 std::vector<QueueSpec> OneQueue(Order order = Order::kFifo,
                                 WithinQueue within = WithinQueue::kNever);
 
-// There is no queue but the root: every gang is in it, whatever queue it names.
+// There is no queue but the root: every gang that may use it is in it, whatever queue it names.
 bool OnlyRoot(const std::vector<QueueSpec>& queues);
 
 inline constexpr int64_t kMostEvictions = 1'000;  // within an hour

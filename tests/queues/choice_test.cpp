@@ -36,6 +36,17 @@ TEST_CASE("a gang's queue is the one that it names, if its namespace may use it"
         "prod");
 }
 
+TEST_CASE("where the root is the only queue its namespaces count, and no name",
+          "[queues][choice]") {
+  const Tree open(OneQueue());
+  CHECK(Chosen(open, "", "any") == "root");
+  CHECK(Chosen(open, "of-another-system", "any") == "root");
+  const Tree closed({MakeQueue("root").For({"lab"})});
+  CHECK(Chosen(closed, "of-another-system", "lab") == "root");
+  for (const char* asked : {"", "root", "of-another-system"})
+    CHECK(Chosen(closed, asked, "any") == "forbidden: no queue is for namespace any");
+}
+
 TEST_CASE("a gang that names none has the queue of its namespace", "[queues][choice]") {
   const Tree tree({MakeQueue("a").For({"lab", "both"}), MakeQueue("b").For({"both"}),
                    MakeQueue("c").ForLabels({{"team", "c"}}), MakeQueue("d")});
