@@ -89,11 +89,23 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is pending but not in the queue");
 }
 
-// Whether it may evict them depends on what all queues use: it is judged when the evictions are
-// asked for.
+// What was asked for is not taken back when a priority changes afterwards.
 void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::string>& broken) {
-  if (state.preemptions.VictimsOf(gang.id) != nullptr && gang.tally.planned == 0)
-    broken.push_back("gang " + gang.id.key.ToString() + " has victims and no plan");
+  const Victims* victims = state.preemptions.VictimsOf(gang.id);
+  if (victims == nullptr) return;
+  const std::string who = "gang " + gang.id.key.ToString();
+  if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
+  // Between queues that depends on what all of them use: it is judged when the evictions are asked
+  // for.
+  if (victims->asked || !queues::OnlyRoot(state.options.queues)) return;
+  for (const cluster::PodUid& uid : victims->pods) {
+    const Gang* victim = state.members.GangOf(uid);
+    if (victim == nullptr) continue;
+    const Member& member = victim->members.at(uid);
+    if (member.leaving() || member.writes->doing == WriteKind::kEvict) continue;
+    if (CappedPriority(*victim, member) >= PriorityOf(gang))
+      broken.push_back(who + " preempts pod " + member.key.ToString() + ", which it may not evict");
+  }
 }
 
 void AuditScaleUps(const EngineState& state, std::vector<std::string>& broken) {

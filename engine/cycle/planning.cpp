@@ -229,6 +229,8 @@ void RetryReclaims(EngineState& state) {
           state.queue.RetryQueue(waits);
         continue;
       }
+      const queues::PreemptionSpec& says = book.tree().at(book.IndexOf(waits)).preemption;
+      if (says.within_queue == queues::WithinQueue::kNever) continue;
       const auto holders = state.holdings.by_queue().find(grew);
       if (holders == state.holdings.by_queue().end()) continue;
       const int64_t lowest = holders->second.begin()->first.first;

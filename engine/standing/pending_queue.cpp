@@ -63,6 +63,11 @@ void PendingQueue::Begin(uint64_t growth) {
   const bool others = std::exchange(retry_all_, false);
   const bool grown = std::exchange(anything_may_fit_, false) || growth_ != growth;
   scope_ = {others || grown, std::exchange(retry_queues_, {})};
+  std::erase_if(scope_.queues, [&](const auto& entry) {
+    const auto lane = lanes_.find(entry.first);
+    return lane == lanes_.end() ||
+           (*lane->second.all.begin())->queue->order->priority <= entry.second;
+  });
   if (grown || !scope_.queues.empty()) ForgetFailures();
   growth_ = growth;
   in_pass_ = true;

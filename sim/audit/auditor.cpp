@@ -51,7 +51,10 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   const bool live = change != Change::kDeleted && Live(pod->pod);
   const auto known = bound_to_.find(uid);
   const bool waited = known == bound_to_.end() && (live || change == Change::kDeleted);
-  if (waited && Musters(pod->pod)) queue_audit_.Waited(pod->pod, at);
+  if (waited && Musters(pod->pod)) {
+    waited_[queue_audit_.Highest(pod->pod)] = at;
+    queue_audit_.Waited(pod->pod, at);
+  }
   if (known != bound_to_.end() && !live) {
     queue_audit_.Gone(pod, at);
     shape_audit_.Disturbed(at);
@@ -127,6 +130,19 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
     Find(std::move(fault));
 }
 
+// A pod of Muster's of higher priority waits, or did a moment ago.
+bool Auditor::Impl::Outranked(const PodRecord& pod) {
+  const int32_t priority = queue_audit_.Lowest(pod.pod);
+  for (const PodPtr& other : api_.Pods()) {
+    const cluster::Pod& waiting = other->pod;
+    if (queue_audit_.Highest(waiting) > priority && Musters(waiting) && !waiting.bound())
+      return true;
+  }
+  return std::any_of(waited_.upper_bound(priority), waited_.end(), [&](const auto& entry) {
+    return entry.second + options_.slack + options_.node_slack >= loop_.now();
+  });
+}
+
 // An operator had GPUs reclaimed: victims are asked to go until they have had their time.
 bool Auditor::Impl::Reclaimed() const {
   return reclaimed_ > Time() && reclaimed_ + muster_->scheduler().options().victim_timeout +
@@ -147,6 +163,13 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (MayBeTakenBack(pod) || owner_audit_.MayBeTakenBack(pod, moves)) return;
   if (queue_audit_.IsKept(pod.pod)) Find(what + "its gang is not preemptible");
   if (Reclaimed()) return;
+  if (queues::OnlyRoot(options.queues)) {
+    const bool preempts =
+        options.queues.front().preemption.within_queue != queues::WithinQueue::kNever;
+    if (preempts && Outranked(pod)) return;
+    Find(what + "its gang has lost nobody" + (preempts ? ", and nobody outranks it" : ""));
+    return;
+  }
   const cluster::Duration doubt = options_.slack + options_.node_slack + options.victim_timeout;
   const bool lawful =
       queue_audit_.MayGo(pod.pod, options.queues, Time(loop_.now().milliseconds() - doubt.value()));

@@ -88,6 +88,7 @@ class Auditor::Impl {
   }
   bool Unseen(cluster::Time at) const;
   void NoteRestart(cluster::Time at);
+  bool Outranked(const PodRecord& pod);
   bool Reclaimed() const;
   bool MayBeTakenBack(const PodRecord& pod) const;
   void SeePod(Change change, const PodPtr& pod, cluster::Time at);
@@ -130,10 +131,11 @@ class Auditor::Impl {
   OwnerAudit owner_audit_{api_, options_.node_slack};
   RestartAudit restart_audit_{api_, queue_audit_};
   ShapeAudit shape_audit_{api_, queue_audit_};
-  cluster::Time lossy_;                   // when writes were lost last
-  cluster::Time reclaimed_;               // when a queue paused for it last
-  std::set<cluster::PodUid> evicted_;     // by Muster, and judged
-  std::set<cluster::ObjectKey> doubted_;  // PodGroups
+  std::map<int32_t, cluster::Time> waited_;  // by priority: until when a pod did
+  cluster::Time lossy_;                      // when writes were lost last
+  cluster::Time reclaimed_;                  // when a queue paused for it last
+  std::set<cluster::PodUid> evicted_;        // by Muster, and judged
+  std::set<cluster::ObjectKey> doubted_;     // PodGroups
   std::set<std::pair<cluster::Time, cluster::ObjectKey>> partial_;  // by since when
   int64_t restarts_ = 0;                                            // of Muster, seen so far
   struct Restart {

@@ -168,18 +168,6 @@ bool QueueAudit::MayViolate(const PodRecord& victim, const std::vector<QueueSpec
 
 bool QueueAudit::MayGo(const Pod& victim, const std::vector<QueueSpec>& queues, Time since) {
   while (!gone_.empty() && gone_.front().first < since) gone_.pop_front();
-  const int32_t lowest = Lowest(victim);
-  if (OnlyRoot(queues)) {
-    if (queues.front().preemption.within_queue == queues::WithinQueue::kNever) return false;
-    const std::vector<PodPtr> pods = api_.Pods();
-    return std::any_of(pods.begin(), pods.end(),
-                       [&](const PodPtr& other) {
-                         return !other->pod.bound() && Highest(other->pod) > lowest;
-                       }) ||
-           std::any_of(waited_.begin(), waited_.end(), [&](const auto& entry) {
-             return entry.first.second > lowest && entry.second >= since;
-           });
-  }
   if (!OfGpusAlone(queues)) return true;
   const std::set<std::string> own = QueuesOf(victim);
   // By its namespace, or one of several.
@@ -188,11 +176,11 @@ bool QueueAudit::MayGo(const Pod& victim, const std::vector<QueueSpec>& queues, 
   if (Beyond(queue, queues)) return true;
   for (const PodPtr& other : api_.Pods()) {
     const Pod& pod = other->pod;
-    if (!pod.bound() && Highest(pod) > lowest && NameOf(pod) == queue) return true;
+    if (!pod.bound() && Highest(pod) > Lowest(victim) && NameOf(pod) == queue) return true;
   }
-  return std::any_of(waited_.upper_bound({queue, lowest}), waited_.end(), [&](const auto& entry) {
-    return entry.first.first == queue && entry.second >= since;
-  });
+  return std::any_of(
+      waited_.upper_bound({queue, Lowest(victim)}), waited_.end(),
+      [&](const auto& entry) { return entry.first.first == queue && entry.second >= since; });
 }
 
 }  // namespace muster::sim

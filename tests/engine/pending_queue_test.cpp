@@ -96,6 +96,7 @@ TEST_CASE("what failed is known until something becomes free or may fit", "[engi
   SECTION("more can be evicted, but for nobody who waits") {
     queue.RetryQueue(queues::kRoot, 5);
     queue.Begin(0);
+    CHECK(queue.Failed(shape, 5) != nullptr);
     CHECK(queue.Next() == nullptr);
   }
 }
